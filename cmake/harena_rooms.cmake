@@ -1,0 +1,75 @@
+# One CMake target a room. The functions here are the only way rooms are declared, so that
+# warnings, precompiled headers and tests are the same everywhere.
+
+set(HARENA_WARNINGS -Wconversion -Wno-sign-conversion -Werror)
+
+# harena_room(NAME SOURCES a.cpp b.cpp [DEPS t...] [PRIVATE t...] [PCH core|none])
+# A static library `harena_NAME` whose include root is the repository.
+# PCH core: Asio, Beast, json and spdlog precompiled once for the whole build.
+function(harena_room name)
+  cmake_parse_arguments(A "" "PCH" "SOURCES;DEPS;PRIVATE" ${ARGN})
+  add_library(harena_${name} STATIC ${A_SOURCES})
+  target_include_directories(harena_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_compile_options(harena_${name} PRIVATE ${HARENA_WARNINGS})
+  target_link_libraries(harena_${name} PUBLIC ${A_DEPS} PRIVATE ${A_PRIVATE})
+  if(A_PCH STREQUAL "core")
+    harena_use_pch(harena_${name})
+  endif()
+endfunction()
+
+# A room of headers only.
+function(harena_header_room name)
+  cmake_parse_arguments(A "" "" "DEPS" ${ARGN})
+  add_library(harena_${name} INTERFACE)
+  target_include_directories(harena_${name} INTERFACE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(harena_${name} INTERFACE ${A_DEPS})
+endfunction()
+
+function(harena_use_pch target)
+  target_precompile_headers(${target} REUSE_FROM harena_pch)
+endfunction()
+
+# harena_program(NAME SOURCES ... DEPS ... [PCH core] [STATIC])
+# STATIC: a fully static executable (what runs inside or beside a sandbox has no library to be swapped).
+function(harena_program name)
+  cmake_parse_arguments(A "STATIC" "PCH" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE ${HARENA_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${A_DEPS})
+  if(A_STATIC AND NOT HARENA_SANITIZE)
+    target_link_options(${name} PRIVATE -static)
+  endif()
+  if(A_PCH STREQUAL "core")
+    harena_use_pch(${name})
+  endif()
+endfunction()
+
+# harena_test(NAME SOURCES ... DEPS ... [PCH core] [LABELS l...] [TIMEOUT s])
+# One GoogleTest executable, one ctest entry. Label `root` needs root; `serial` runs alone.
+function(harena_test name)
+  if(NOT HARENA_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(A "" "PCH;TIMEOUT" "SOURCES;DEPS;LABELS;ENV" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE ${HARENA_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
+  if(A_PCH STREQUAL "core")
+    harena_use_pch(${name})
+  endif()
+  if(NOT A_TIMEOUT)
+    set(A_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT} SKIP_RETURN_CODE 77
+    ENVIRONMENT "HARENA_BUILD_DIR=${CMAKE_BINARY_DIR};HARENA_SOURCE_DIR=${CMAKE_SOURCE_DIR};${A_ENV}")
+  if("serial" IN_LIST A_LABELS)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
+
+if(HARENA_TESTS)
+  find_package(GTest REQUIRED)
+endif()

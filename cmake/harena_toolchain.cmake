@@ -1,0 +1,37 @@
+# Compiler settings that hold for every room. Precompiled headers can only be shared between targets
+# that are compiled alike, so whatever is common is set here and not in the rooms.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "")
+set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "")
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Dev)
+endif()
+
+add_compile_options(-Wall -Wextra)
+add_compile_definitions(
+  _GNU_SOURCE _FILE_OFFSET_BITS=64
+  BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_CONCEPTS
+  BOOST_BEAST_SEPARATE_COMPILATION BOOST_BEAST_USE_STD_STRING_VIEW BOOST_ALLOW_DEPRECATED_HEADERS
+  HARENA_VERSION="${PROJECT_VERSION}")
+
+if(HARENA_SANITIZE)
+  add_compile_options(-fsanitize=${HARENA_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HARENA_SANITIZE})
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # PCH and ccache agree only when ccache ignores PCH defines and time macros (ccache manual, "Precompiled headers").
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+enable_testing()
