@@ -1,0 +1,55 @@
+/* harena.state-store/1: a small ordered key-value store with compare-and-set transactions, as etcd's model has it
+ * (revisions, ranges, watches), so that SQLite on one machine and etcd on many are the same to the core.
+ * Keys: 1 to 1,024 bytes. Values: at most 1 MiB. Revisions: one counter for the store, positive, growing by one
+ * with each transaction that changes something; an absent key has revision 0.
+ */
+#ifndef HARENA_ABI_STATE_STORE_H
+#define HARENA_ABI_STATE_STORE_H
+
+#include "sdk/abi/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HARENA_STATE_STORE_CONTRACT "harena.state-store/1"
+
+enum {
+  HARENA_STATE_CHECK = 0,  /* the key's revision is `revision` (0: absent), else the transaction fails */
+  HARENA_STATE_PUT = 1,    /* sets the key to `value` */
+  HARENA_STATE_DELETE = 2  /* removes the key; fine when absent */
+};
+
+typedef struct harena_state_op {
+  uint32_t struct_size;
+  uint32_t kind;
+  harena_str key;
+  harena_str value;
+  int64_t revision;
+} harena_state_op;
+
+typedef struct harena_state_store {
+  uint32_t struct_size;
+  uint32_t flags; /* zero */
+
+  /* [any] One item (key, value, the revision that last changed it), or none: absence is not an error. */
+  harena_status (*get)(void* self, const harena_call* call, harena_str key);
+
+  /* [any] Items with start <= key < end in the order of bytes, at most `limit` (1 to 10,000). An empty `end`: no
+   * upper bound. */
+  harena_status (*range)(void* self, const harena_call* call, harena_str start, harena_str end, int64_t limit);
+
+  /* [any] All or nothing, durable when it returns. A failed check: aborted, and the error names the key.
+   * Result: {"revision": 12}. `ops` points to op_count pointers. */
+  harena_status (*txn)(void* self, const harena_call* call, const harena_state_op* const* ops, uint64_t op_count);
+
+  /* [any] Items for every change after `after_revision` to keys that begin with `prefix`, in order; a deletion has
+   * an item whose value.ptr is null. Blocks until cancelled or the sink says stop. out_of_range when
+   * `after_revision` is older than what the store remembers: read the range again and watch from there. */
+  harena_status (*watch)(void* self, const harena_call* call, harena_str prefix, int64_t after_revision);
+} harena_state_store;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
