@@ -1,0 +1,88 @@
+#pragma once
+// Backend: what the core must be able to do to any sandbox; the C++ face of harena.backend/1 (sdk/abi/backend.h says
+// what each verb promises; the adapter is in core/pluginhost).
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/contracts/call.hpp"
+#include "core/model/state.hpp"
+#include "sdk/base/ids.hpp"
+#include "sdk/base/result.hpp"
+
+namespace harena {
+
+struct BackendDescription {
+  std::string name;
+  nlohmann::json params_schema;
+  std::set<std::string> verbs;  ///< the optional ones it has: pause, resume, snapshot, restore, fork, rollback
+  nlohmann::json kept = nlohmann::json::object();  ///< verb -> "memory" | "filesystem"
+  bool session = true;          ///< create returns a session endpoint
+  bool needs_image = true;
+};
+
+struct BackendProbe {
+  bool usable = false;
+  std::vector<std::string> why_not;
+  nlohmann::json facts = nlohmann::json::object();
+};
+
+/// A layer as the backend mounts it.
+struct LayerFile {
+  std::string digest;
+  std::string path;
+  std::string format = "erofs";
+};
+
+struct BackendCreateRequest {
+  SandboxId sandbox_id;
+  std::string run_dir;
+  std::string state_dir;
+  nlohmann::json params = nlohmann::json::object();
+  std::vector<LayerFile> layers;  ///< lowest first
+  nlohmann::json image_config = nlohmann::json::object();
+  nlohmann::json labels = nlohmann::json::object();
+};
+
+struct BackendCreated {
+  std::string state;  ///< opaque, given back to recover
+  std::string session_endpoint;
+  nlohmann::json details = nlohmann::json::object();
+};
+
+struct BackendRecovered {
+  enum class Status { running, paused, gone } status = Status::gone;
+  std::string session_endpoint;
+  std::string cause;   ///< of gone: none | agent | limit | infrastructure
+  std::string detail;
+};
+
+/// Thread-safe, blocking: called from worker threads. At most one call at a time for a sandbox (the caller holds its
+/// lock), except usage, describe and probe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// Constant; read once at load.
+  virtual const BackendDescription& describe() const = 0;
+  virtual Result<BackendProbe> probe(const CallContext& call) = 0;
+  virtual Result<BackendCreated> create(const CallContext& call, const BackendCreateRequest& request) = 0;
+  virtual Result<BackendRecovered> recover(const CallContext& call, const SandboxId& id, const std::string& state) = 0;
+  /// Idempotent, also for unknown and half-made ids.
+  virtual Status stop(const CallContext& call, const SandboxId& id, std::int64_t grace_ms) = 0;
+  /// Returns the ids it removed.
+  virtual Result<std::vector<std::string>> sweep(const CallContext& call, const std::vector<SandboxId>& known) = 0;
+  virtual Result<nlohmann::json> usage(const CallContext& call, const SandboxId& id) = 0;
+
+  // Optional verbs: unimplemented, naming backend and verb, when describe().verbs lacks them.
+  virtual Result<nlohmann::json> pause(const CallContext& call, const SandboxId& id) = 0;
+  virtual Result<nlohmann::json> resume(const CallContext& call, const SandboxId& id) = 0;
+};
+
+/// What a backend tells unasked.
+struct BackendEvent {
+  std::string backend;
+  nlohmann::json document;  ///< {"type":"sandbox_exited","sandbox_id":...,"cause":...,"detail":...}
+};
+
+}  // namespace harena

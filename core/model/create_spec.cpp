@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "core/model/json_fields.hpp"
+#include "core/model/sandbox.hpp"
+#include "sdk/base/text.hpp"
+
+namespace harena {
+
+using nlohmann::json;
+
+namespace {
+
+Result<IdleAction> parse_idle_action(const std::string& text) {
+  if (text == "stop") return IdleAction::stop;
+  if (text == "pause") return IdleAction::pause;
+  return make_error(ErrorCode::invalid_argument, "idle_action is '" + text + "'; it must be stop or pause");
+}
+
+bool is_label_key_char(char c) { return c > 0x20 && c < 0x7f && c != '=' && c != ','; }
+
+Status check_idempotency_key(const std::string& key) {
+  const bool printable = std::all_of(key.begin(), key.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  if (key.size() <= kMaxIdempotencyKey && printable) return ok_status();
+  return make_error(ErrorCode::invalid_argument,
+                    "an idempotency key has 1 to 128 printable ASCII characters without spaces");
+}
+
+}  // namespace
+
+std::string_view to_string(IdleAction action) { return action == IdleAction::pause ? "pause" : "stop"; }
+
+Status check_labels(const Labels& labels) {
+  if (labels.size() > kMaxLabels) {
+    return make_error(ErrorCode::invalid_argument, "at most 64 labels; these are " + std::to_string(labels.size()));
+  }
+  for (const auto& [key, value] : labels) {
+    if (key.empty() || key.size() > kMaxLabelKey || !std::all_of(key.begin(), key.end(), is_label_key_char)) {
+      return make_error(ErrorCode::invalid_argument,
+                        "label '" + key.substr(0, 80) +
+                            "': a key has 1 to 128 printable ASCII characters without space, '=' and ','");
+    }
+    if (value.size() > kMaxLabelValue || !is_utf8(value)) {
+      return make_error(ErrorCode::invalid_argument, "label '" + key + "': a value is UTF-8 of at most 256 bytes");
+    }
+  }
+  return ok_status();
+}
+
+Result<CreateSpec> parse_create_spec(const std::string& backend, const json& body) {
+  JsonFields fields(body, "the create request");
+  CreateSpec spec;
+  spec.backend = backend;
+  HARENA_TRY(const auto project, fields.string("project", std::string(kRootProject)));
+  HARENA_TRY(spec.task, fields.string("task", ""));
+  HARENA_TRY(spec.image, fields.string("image", ""));
+  HARENA_TRY(spec.workspaces, fields.strings("workspaces"));
+  HARENA_TRY(spec.toolkits, fields.strings("toolkits"));
+  HARENA_TRY(spec.labels, fields.string_map("labels"));
+  HARENA_TRY(spec.idle_ttl_s, fields.integer("idle_ttl_s", kDefaultIdleTtlSeconds, 0, kMaxTtlSeconds));
+  HARENA_TRY(spec.lifetime_s, fields.integer("lifetime_s", 0, 0, kMaxTtlSeconds));
+  HARENA_TRY(const auto action, fields.string("idle_action", "stop"));
+  HARENA_TRY(spec.params, fields.object("params"));
+  HARENA_TRY(spec.idempotency_key, fields.string("idempotency_key", ""));
+  HARENA_TRY_STATUS(fields.finish());
+  HARENA_TRY(spec.project, ProjectPath::parse(project));
+  if (!spec.task.empty()) HARENA_TRY_STATUS(check_name(spec.task, "task"));
+  HARENA_TRY(spec.idle_action, parse_idle_action(action));
+  HARENA_TRY_STATUS(check_labels(spec.labels));
+  HARENA_TRY_STATUS(check_idempotency_key(spec.idempotency_key));
+  return spec;
+}
+
+json to_json(const CreateSpec& spec) {
+  return {{"project", spec.project.str()},
+          {"task", spec.task},
+          {"image", spec.image},
+          {"workspaces", spec.workspaces},
+          {"toolkits", spec.toolkits},
+          {"labels", spec.labels},
+          {"idle_ttl_s", spec.idle_ttl_s},
+          {"lifetime_s", spec.lifetime_s},
+          {"idle_action", to_string(spec.idle_action)},
+          {"params", spec.params},
+          {"idempotency_key", spec.idempotency_key}};
+}
+
+}  // namespace harena

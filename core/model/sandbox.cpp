@@ -1,0 +1,101 @@
+#include "core/model/sandbox.hpp"
+
+#include <algorithm>
+
+namespace harena {
+
+using nlohmann::json;
+
+namespace {
+
+json ending_json(const Ending& ending) {
+  return {{"cause", to_string(ending.cause)}, {"detail", ending.detail}, {"message", ending.message}};
+}
+
+Ending ending_from(const json& value) {
+  Ending ending;
+  ending.cause = cause_from_string(value.at("cause").get<std::string>()).value_or(Cause::none);
+  ending.detail = value.at("detail").get<std::string>();
+  ending.message = value.at("message").get<std::string>();
+  return ending;
+}
+
+Sandbox read_stored(const json& value, SandboxId id, CreateSpec spec) {
+  Sandbox sandbox{.id = std::move(id), .spec = std::move(spec)};
+  sandbox.state = sandbox_state_from_string(value.at("state").get<std::string>()).value();
+  sandbox.created_by = value.at("created_by").get<std::string>();
+  sandbox.created_ms = value.at("created_ms").get<std::int64_t>();
+  sandbox.changed_ms = value.at("changed_ms").get<std::int64_t>();
+  sandbox.expires_ms = value.at("expires_ms").get<std::int64_t>();
+  sandbox.ending = ending_from(value.at("ending"));
+  sandbox.backend_state = value.at("backend_state").get<std::string>();
+  sandbox.session_endpoint = value.at("session_endpoint").get<std::string>();
+  sandbox.details = value.at("details");
+  sandbox.layer_digests = value.at("layer_digests").get<std::vector<std::string>>();
+  return sandbox;
+}
+
+}  // namespace
+
+json to_public_json(const Sandbox& sandbox) {
+  json out = to_json(sandbox.spec);
+  out.erase("idempotency_key");
+  out["id"] = sandbox.id.str();
+  out["backend"] = sandbox.spec.backend;
+  out["state"] = to_string(sandbox.state);
+  out["created_by"] = sandbox.created_by;
+  out["created_ms"] = sandbox.created_ms;
+  out["changed_ms"] = sandbox.changed_ms;
+  out["expires_ms"] = sandbox.expires_ms;
+  out["details"] = sandbox.details;
+  if (is_terminal(sandbox.state)) out["ending"] = ending_json(sandbox.ending);
+  return out;
+}
+
+json to_stored_json(const Sandbox& sandbox) {
+  return {{"schema", 1},
+          {"id", sandbox.id.str()},
+          {"backend", sandbox.spec.backend},
+          {"spec", to_json(sandbox.spec)},
+          {"state", to_string(sandbox.state)},
+          {"created_by", sandbox.created_by},
+          {"created_ms", sandbox.created_ms},
+          {"changed_ms", sandbox.changed_ms},
+          {"expires_ms", sandbox.expires_ms},
+          {"ending", ending_json(sandbox.ending)},
+          {"backend_state", sandbox.backend_state},
+          {"session_endpoint", sandbox.session_endpoint},
+          {"details", sandbox.details},
+          {"layer_digests", sandbox.layer_digests}};
+}
+
+Result<Sandbox> sandbox_from_stored_json(const json& value) {
+  try {
+    if (value.at("schema").get<int>() != 1) {
+      return make_error(ErrorCode::data_loss, "a stored sandbox has schema " + value.at("schema").dump() +
+                                                  "; this release reads 1");
+    }
+    HARENA_TRY(auto id, SandboxId::parse(value.at("id").get<std::string>()));
+    HARENA_TRY(auto spec, parse_create_spec(value.at("backend").get<std::string>(), value.at("spec")));
+    return read_stored(value, std::move(id), std::move(spec));
+  } catch (const std::exception& problem) {
+    return make_error(ErrorCode::data_loss, std::string("a stored sandbox can't be read: ") + problem.what());
+  }
+}
+
+bool matches(const SandboxFilter& filter, const Sandbox& sandbox) {
+  const auto& spec = sandbox.spec;
+  if (filter.project && !filter.project->contains(spec.project)) return false;
+  if (!filter.task.empty() && filter.task != spec.task) return false;
+  if (!filter.backend.empty() && filter.backend != spec.backend) return false;
+  if (!filter.states.empty() &&
+      std::find(filter.states.begin(), filter.states.end(), sandbox.state) == filter.states.end()) {
+    return false;
+  }
+  return std::all_of(filter.labels.begin(), filter.labels.end(), [&](const auto& wanted) {
+    const auto it = spec.labels.find(wanted.first);
+    return it != spec.labels.end() && it->second == wanted.second;
+  });
+}
+
+}  // namespace harena

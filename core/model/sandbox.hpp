@@ -1,0 +1,97 @@
+#pragma once
+// Sandbox: what is known of one environment; CreateSpec: what a caller asked for. Pure data with JSON forms.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/model/project.hpp"
+#include "core/model/state.hpp"
+#include "sdk/base/ids.hpp"
+#include "sdk/base/result.hpp"
+
+namespace harena {
+
+/// Seconds without any operation before idle_action is taken (architecture.md, "Names and numbers").
+inline constexpr std::int64_t kDefaultIdleTtlSeconds = 300;
+/// Ten years: what a longer time is meant to be, is "never", which is 0.
+inline constexpr std::int64_t kMaxTtlSeconds = 315'360'000;
+inline constexpr std::size_t kMaxLabels = 64;
+inline constexpr std::size_t kMaxLabelKey = 128;
+inline constexpr std::size_t kMaxLabelValue = 256;
+inline constexpr std::size_t kMaxIdempotencyKey = 128;
+
+enum class IdleAction { stop, pause };
+std::string_view to_string(IdleAction action);
+
+using Labels = std::map<std::string, std::string>;
+
+/// What a create asked for, after validation of all that doesn't depend on the backend.
+struct CreateSpec {
+  std::string backend;
+  ProjectPath project = ProjectPath::root();
+  std::string task;                     ///< empty: belongs to none
+  std::string image;                    ///< reference of the base; empty when the backend needs none
+  std::vector<std::string> workspaces;  ///< references, lowest first
+  std::vector<std::string> toolkits;
+  Labels labels;
+  std::int64_t idle_ttl_s = kDefaultIdleTtlSeconds;  ///< 0: never idle
+  std::int64_t lifetime_s = 0;                       ///< 0: no absolute end
+  IdleAction idle_action = IdleAction::stop;
+  nlohmann::json params = nlohmann::json::object();  ///< the backend's own; checked against its schema
+  std::string idempotency_key;                       ///< empty: none
+};
+
+/// Parses the body of POST /v1/backends/{backend}/sandboxes. Unknown keys are invalid_argument naming the nearest
+/// right one; so are sizes and times that aren't numbers, negative or over the limits above.
+Result<CreateSpec> parse_create_spec(const std::string& backend, const nlohmann::json& body);
+/// The canonical form: parse_create_spec of it gives an equal spec. Its hash tells whether two creates under one
+/// idempotency key ask for the same.
+nlohmann::json to_json(const CreateSpec& spec);
+
+/// Key and value bounds above, keys of printable ASCII without `=` and `,`.
+Status check_labels(const Labels& labels);
+
+/// Why a sandbox is failed (or stopped by something else than its owner).
+struct Ending {
+  Cause cause = Cause::none;
+  std::string detail;  ///< `memory`, `edge`, `idle_ttl`, `lifetime`, ...
+  std::string message;
+};
+
+struct Sandbox {
+  SandboxId id;
+  CreateSpec spec;
+  SandboxState state = SandboxState::creating;
+  std::string created_by;                 ///< principal
+  std::int64_t created_ms = 0;            ///< wall clock
+  std::int64_t changed_ms = 0;            ///< of the last change of state
+  std::int64_t expires_ms = 0;            ///< absolute end by lifetime_s; 0: none
+  Ending ending;                          ///< of terminal states
+  std::string backend_state;              ///< the backend's opaque blob; never shown
+  std::string session_endpoint;           ///< never shown
+  nlohmann::json details = nlohmann::json::object();  ///< what the backend tells of it
+  std::vector<std::string> layer_digests;
+};
+
+/// For the API: without backend_state and endpoint.
+nlohmann::json to_public_json(const Sandbox& sandbox);
+/// For the state store: everything. from_stored_json is data_loss for what to_stored_json can't have written.
+nlohmann::json to_stored_json(const Sandbox& sandbox);
+Result<Sandbox> sandbox_from_stored_json(const nlohmann::json& json);
+
+/// Which sandboxes a list shows. Empty members don't filter.
+struct SandboxFilter {
+  std::optional<ProjectPath> project;  ///< it and everything below it
+  std::string task;
+  std::string backend;
+  std::vector<SandboxState> states;
+  Labels labels;  ///< all must match
+};
+bool matches(const SandboxFilter& filter, const Sandbox& sandbox);
+
+}  // namespace harena
