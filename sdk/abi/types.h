@@ -7,6 +7,7 @@
  *  - on failure out-parameters are untouched and exactly one sink->error has been made;
  *  - marks: [control] one call at a time for a plugin instance; [task] one at a time for a sandbox id;
  *    [any] from any thread at any time; [no-block] returns without waiting for I/O;
+ *  - `self` of a contract's functions is the instance that the plugin's create made;
  *  - until ABI 1.0 the host and the plugin must have the same major and minor.
  */
 #ifndef HARENA_ABI_TYPES_H
@@ -90,7 +91,8 @@ typedef struct harena_host {
   /* [any][no-block] */
   void (*log)(void* context, int32_t level, harena_str message);
   /* [any][no-block] Something happened that no call asked for, as a JSON document with a "type":
-   * {"type":"sandbox_exited","sandbox_id":"...","cause":"agent|limit|infrastructure|none","detail":"..."}. */
+   * {"type":"sandbox_exited","sandbox_id":"...","cause":"agent|limit|infrastructure|none","detail":"..."};
+   * {"type":"probe_changed"}: the host asks probe again. Types that a host doesn't know are ignored. */
   void (*event)(void* context, harena_str json);
   /* [any][no-block] Further services by id and major (`harena.host.api/1`); null when not offered. */
   const void* (*get_service)(void* context, harena_str service_id);
