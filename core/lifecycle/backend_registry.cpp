@@ -1,0 +1,22 @@
+#include "core/lifecycle/backend_registry.hpp"
+
+#include "sdk/base/text.hpp"
+
+namespace harena {
+
+Status BackendRegistry::add(BackendEntry entry) {
+  const std::string name = entry.backend->describe().name;
+  const auto [it, added] = entries_.emplace(name, entry);
+  if (added) return ok_status();
+  return make_error(ErrorCode::already_exists, "plugins " + it->second.plugin_id + " and " + entry.plugin_id +
+                                                   " both offer the backend '" + name + "'; enable one of them");
+}
+
+Result<BackendEntry> BackendRegistry::find(const std::string& name) const {
+  if (const auto it = entries_.find(name); it != entries_.end()) return it->second;
+  std::vector<std::string> names;
+  for (const auto& [known, entry] : entries_) names.push_back(known);
+  return make_error(ErrorCode::not_found, "no backend '" + name.substr(0, 80) + "'" + suggestion(name, names));
+}
+
+}  // namespace harena

@@ -1,0 +1,102 @@
+#pragma once
+// SandboxManager drives the state table: create, the verbs, endings, recovery. Every method blocks and is meant for
+// worker threads; fast_use() and find() alone are safe on an event loop.
+//
+// The rule that makes every crash mendable: what is about to be made is written down first, what has been made is
+// written down before anyone hears of it. A restart finds `creating` (undo), a transient state (ask the backend) or a
+// stable one (ask the backend), and nothing else. core/lifecycle/README.md has the table.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/contracts/edge.hpp"
+#include "core/contracts/images.hpp"
+#include "core/iam/quota_ledger.hpp"
+#include "core/lifecycle/admission.hpp"
+#include "core/lifecycle/backend_registry.hpp"
+#include "core/lifecycle/sandbox_table.hpp"
+#include "core/store/sandbox_repository.hpp"
+#include "sdk/base/clock.hpp"
+#include "sdk/base/random.hpp"
+
+namespace harena {
+
+struct LifecycleOptions {
+  std::string edge_code;
+  std::string run_dir;    ///< each sandbox's volatile folder is run_dir/sandboxes/ID
+  std::string state_dir;  ///< each sandbox's lasting folder is state_dir/sandboxes/ID
+  AdmissionLimits admission;
+  std::function<HostRoom()> host_room;
+};
+
+/// What the manager works with; everything outlives it. All thread-safe.
+struct LifecycleParts {
+  SandboxRepository& repository;
+  const BackendRegistry& backends;
+  ImageResolver& images;
+  QuotaLedger& quotas;
+  Clock& clock;
+  RandomSource& random;
+  /// Something that an operator should know (`level` as in logs). May be called from any thread.
+  std::function<void(std::string level, std::string message)> notice;
+};
+
+class SandboxManager {
+ public:
+  SandboxManager(LifecycleOptions options, LifecycleParts parts);
+
+  /// Creates, or answers what the idempotency key made before. On failure nothing stays, the key neither.
+  Result<Sandbox> create(const CallContext& call, const CreateSpec& spec);
+  /// Also those that have ended and are still remembered. not_found for others.
+  Result<Sandbox> get(const SandboxId& id);
+  Result<SandboxPage> list(const SandboxFilter& filter, const std::string& cursor, std::int64_t limit);
+  Result<Sandbox> update(const CallContext& call, const SandboxId& id, const SandboxUpdate& update);
+  Result<Sandbox> pause(const CallContext& call, const SandboxId& id);
+  Result<Sandbox> resume(const CallContext& call, const SandboxId& id);
+  /// Idempotent. `why` is what the record keeps as its ending.
+  Result<Sandbox> stop(const CallContext& call, const SandboxId& id, std::int64_t grace_ms, Ending why = {});
+  Result<nlohmann::json> usage(const CallContext& call, const SandboxId& id);
+
+  /// Begins a use; resumes a paused sandbox first.
+  Result<std::unique_ptr<SandboxUse>> use(const CallContext& call, const SandboxId& id);
+  /// The same for one that is running, without blocking; null when it isn't.
+  std::unique_ptr<SandboxUse> fast_use(const SandboxId& id);
+  /// A living sandbox's record, without blocking.
+  std::optional<Sandbox> find(const SandboxId& id) const;
+
+  /// At start, before the API listens: mends what a crash left. Returns how many sandboxes go on.
+  Result<std::size_t> recover();
+  /// Takes the idle actions and ends that are due. Call it every second or so.
+  void tick(const std::function<void(std::function<void()>)>& run_in_background);
+  /// From the backends, any thread: a sandbox ended by itself.
+  void on_exit(const SandboxId& id, Ending ending);
+
+  std::size_t living() const { return table_.size(); }
+  const BackendRegistry& backends() const { return parts_.backends; }
+
+ private:
+  friend class Creation;
+  friend class Recovery;
+
+  Result<LivePtr> alive(const SandboxId& id) const;
+  Result<BackendEntry> backend_of(const Sandbox& sandbox) const;
+  /// Writes the record with `state` to the store, then to the live object. The caller holds the verb lock.
+  Status move(LiveSandbox& live, SandboxState state, const std::function<void(Sandbox&)>& change = {});
+  Result<Sandbox> stop_locked(const CallContext& call, LiveSandbox& live, std::int64_t grace_ms, const Ending& why);
+  /// Ends a sandbox whose processes are gone already.
+  void bury(const LivePtr& live, const Ending& ending);
+  Result<Sandbox> finish(LiveSandbox& live, SandboxState terminal, const Ending& ending);
+  void remove_folders(const SandboxId& id) const;
+  std::string run_folder(const SandboxId& id) const;
+  std::string state_folder(const SandboxId& id) const;
+  void take_idle_action(const LivePtr& live);
+
+  LifecycleOptions options_;
+  LifecycleParts parts_;
+  Admission admission_;
+  SandboxTable table_;
+};
+
+}  // namespace harena

@@ -1,0 +1,31 @@
+#pragma once
+// SandboxTable: the living sandboxes of this edge by id. Thread-safe; never blocks for I/O.
+
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "core/lifecycle/live_sandbox.hpp"
+
+namespace harena {
+
+using LivePtr = std::shared_ptr<LiveSandbox>;
+
+class SandboxTable {
+ public:
+  void insert(const SandboxId& id, LivePtr live);
+  void erase(const SandboxId& id);
+  /// Null when it isn't alive here.
+  LivePtr find(const SandboxId& id) const;
+  std::vector<LivePtr> all() const;
+  std::vector<SandboxId> ids() const;
+  std::size_t size() const;
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<SandboxId, LivePtr> live_;
+};
+
+}  // namespace harena

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds, and runs every test that this host can run.
+#   tests/run.sh [--long]     --long: the long forms of the stress tests too
+# The last line is `N passed, N failed, N skipped`, added up over GoogleTest (by ctest) and pytest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source deploy/packages.sh
+as_root_or_explain
+[[ ${1:-} == --long ]] && export HARENA_LONG_TESTS=1
+
+started=$SECONDS
+step() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - started)); }
+
+step "packages"
+apt-cache policy libgtest-dev 2>/dev/null | grep -q Candidate || apt-get -qq update
+# shellcheck disable=SC2046
+install_packages $(build_packages) $(run_packages) $(test_packages)
+
+step "build"
+cmake --preset dev >/dev/null
+cmake --build --preset dev
+
+build=$PWD/build/dev
+results=$build/test-results
+rm -rf "$results" && mkdir -p "$results"
+
+step "python"
+venv=$build/venv
+if [[ ! -x $venv/bin/pytest && ! -e $venv/ready ]]; then
+  /usr/bin/python3 -m venv --system-site-packages "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt ||
+    echo "note: PyPI can't be reached; tests that need its packages skip and say so"
+  touch "$venv/ready"
+fi
+
+status=0
+step "ctest"
+GTEST_OUTPUT="xml:$results/" ctest --test-dir "$build" --output-on-failure -j "$(nproc)" \
+  --output-junit "$results/ctest.junit" || status=1
+
+step "pytest"
+HARENA_BUILD_DIR=$build HARENA_SOURCE_DIR=$PWD PYTHONPATH=$PWD/sdk/python \
+  "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --junitxml "$results/pytest.junit" sdk/python/tests tests || status=1
+
+step "totals"
+"$venv/bin/python" tests/totals.py "$results" || status=1
+exit $status
