@@ -79,7 +79,7 @@ class SandboxRepository {
   Result<Sandbox> get(const CallContext& call, const SandboxId& id);
 
   /// Every stored sandbox by id, a page at a time; an error of `each` ends it and is returned. Damaged records are
-  /// reported and passed over. Call it at start: it also counts the terminal ones for purge.
+  /// reported and passed over.
   Result<LoadReport> load_all(const CallContext& call, const std::function<Status(Sandbox)>& each);
 
   struct Page {
@@ -92,14 +92,20 @@ class SandboxRepository {
   Result<Page> list(const CallContext& call, const SandboxFilter& filter, const std::string& cursor,
                     std::int64_t limit);
 
-  /// Removes the record and its index entries; its idempotency key stays until its time is up. ok when absent.
+  /// Removes the record now. Of a terminal sandbox the key stays until its time is up; of another the key goes too, as
+  /// if it had never been made. ok when absent.
   Status remove(const CallContext& call, const SandboxId& id);
+
+  /// Undoes create(): the record and the idempotency key that it was made with, in one transaction, so that a repeated
+  /// create under the key tries anew. For a creation that failed. ok when absent.
+  Status abandon(const CallContext& call, const Sandbox& sandbox);
 
   /// The sandbox that the key made, nullopt for an unknown key; already_exists when the hash is another.
   Result<std::optional<Sandbox>> find_idempotent(const CallContext& call, const IdempotencyKey& key);
 
-  /// Removes the terminal sandboxes and the keys whose time is up. Reads only those that are due. Idempotent; an
-  /// interrupted purge leaves whole records.
+  /// Removes the terminal sandboxes and the keys whose time is up. Reads only what is due (and once, to count, the
+  /// index of ends). Idempotent; an interrupted purge leaves whole records. aborted when a record changed meanwhile:
+  /// the next purge goes on.
   Result<PurgeReport> purge(const CallContext& call, std::int64_t now_ms);
 
   static constexpr std::int64_t kMaxListLimit = 1'000;
@@ -116,17 +122,22 @@ class SandboxRepository {
   void forget(const SandboxId& id);
   Result<CreateOutcome> after_conflict(const CallContext& call, const Sandbox& sandbox,
                                        const std::optional<IdempotencyKey>& key, Error conflict);
+  Result<std::optional<Sandbox>> find_by_key(const CallContext& call, const IdempotencyKey& key);
   std::vector<StateOp> save_ops(const Sandbox& sandbox, const Known& known) const;
-  Status purge_one(const CallContext& call, const StateEntry& due);
-  Status settle_key(const CallContext& call, const Sandbox& sandbox, std::vector<StateOp>& ops);
+  void count_terminal(std::int64_t by);
+  Result<std::int64_t> surplus(const CallContext& call);
+  Result<std::vector<StateOp>> removal_ops(const CallContext& call, const StateEntry& entry, const Sandbox& sandbox);
+  Result<std::vector<StateOp>> purge_ops(const CallContext& call, const StateEntry& due);
+  Result<std::vector<StateOp>> key_purge_ops(const CallContext& call, const StateEntry& due);
   Result<std::int64_t> purge_sandboxes(const CallContext& call, std::int64_t now_ms);
   Result<std::int64_t> purge_keys(const CallContext& call, std::int64_t now_ms);
 
   StateStore& store_;
   const SandboxRetention retention_;
+  static constexpr std::int64_t kUncounted = -1;
   std::mutex mutex_;
   std::unordered_map<SandboxId, Known> known_;  // of sandboxes that aren't terminal
-  std::int64_t terminal_ = 0;
+  std::int64_t terminal_ = kUncounted;
 };
 
 }  // namespace harena
