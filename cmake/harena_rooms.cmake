@@ -26,6 +26,12 @@ function(harena_header_room name)
 endfunction()
 
 function(harena_use_pch target)
+  # gcc refuses a header compiled with -fPIC in a unit compiled with -fPIE, so programs are compiled like libraries.
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
   target_precompile_headers(${target} REUSE_FROM harena_pch)
 endfunction()
 

@@ -1,0 +1,84 @@
+#include "sdk/http/body_framing.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "sdk/http/error.hpp"
+
+namespace harena::http {
+namespace {
+
+constexpr std::string_view kCrlf = "\r\n";
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+std::string_view chunk_header(std::size_t size, std::array<char, 20>& space) {
+  auto* const end = std::to_chars(space.data(), space.data() + 16, size, 16).ptr;
+  end[0] = '\r';
+  end[1] = '\n';
+  return {space.data(), static_cast<std::size_t>(end + 2 - space.data())};
+}
+
+}  // namespace
+
+void append_status_line(std::string& out, int status) {
+  out += "HTTP/1.1 ";
+  out += std::to_string(status);
+  out += ' ';
+  out += reason_phrase(status);
+  out += kCrlf;
+}
+
+void append_request_line(std::string& out, std::string_view method, std::string_view target) {
+  out += method;
+  out += ' ';
+  out += target;
+  out += " HTTP/1.1\r\n";
+}
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+  out += name;
+  out += ": ";
+  out += value;
+  out += kCrlf;
+}
+
+void append_fields(std::string& out, const Headers& headers) {
+  for (const auto& [name, value] : headers) {
+    if (iequals(name, "Content-Length") || iequals(name, "Transfer-Encoding")) continue;
+    append_field(out, name, value);
+  }
+}
+
+Task<Status> BodyWriter::write(std::span<const std::byte> bytes) {
+  if (bytes.empty() || kind_ == BodyKind::none) co_return ok_status();
+  if (kind_ == BodyKind::chunked) co_return co_await write_chunk(bytes);
+  if (kind_ == BodyKind::length) {
+    if (bytes.size() > left_) {
+      co_return make_error(ErrorCode::failed_precondition, "the body is longer than its announced length");
+    }
+    left_ -= bytes.size();
+  }
+  co_return co_await stream_.write(bytes);
+}
+
+Task<Status> BodyWriter::write_chunk(std::span<const std::byte> bytes) {
+  std::array<char, 20> space;
+  const std::array<std::span<const std::byte>, 3> parts = {bytes_of(chunk_header(bytes.size(), space)), bytes,
+                                                           bytes_of(kCrlf)};
+  co_return co_await stream_.write_parts(parts);
+}
+
+Task<Status> BodyWriter::finish(const Headers& trailers) {
+  if (kind_ == BodyKind::length && left_ > 0) {
+    co_return make_error(ErrorCode::failed_precondition,
+                         "the body is " + std::to_string(left_) + " bytes short of its announced length");
+  }
+  if (kind_ != BodyKind::chunked) co_return ok_status();
+  std::string last = "0\r\n";
+  append_fields(last, trailers);
+  last += kCrlf;
+  co_return co_await stream_.write(bytes_of(last));
+}
+
+}  // namespace harena::http

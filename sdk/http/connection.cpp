@@ -1,0 +1,352 @@
+#include "sdk/http/connection.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/system/system_error.hpp>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sdk/http/error.hpp"
+#include "sdk/http/shard.hpp"
+#include "sdk/http/tls.hpp"
+
+namespace harena::http {
+namespace asio = boost::asio;
+namespace {
+
+// An unread body up to this size is read and dropped so that the connection may be kept.
+constexpr std::size_t kMaxDiscardedBytes = 64 * 1024;
+// Answers up to this size are copied behind their head and sent as one piece.
+constexpr std::size_t kMaxJoinedBytes = 16 * 1024;
+constexpr std::chrono::milliseconds kLinger{2'000};
+constexpr auto kNever = Connection::TimePoint::max();
+
+bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
+
+Error unhandled(std::string_view what) {
+  return make_error(ErrorCode::internal, "unhandled exception: " + std::string(what));
+}
+
+}  // namespace
+
+Connection::Connection(std::shared_ptr<Shard> shard, StreamSocket socket, std::shared_ptr<TlsContext> tls)
+    : shard_(std::move(shard)), socket_(std::move(socket)), tls_(std::move(tls)) {}
+
+Connection::~Connection() = default;
+
+void Connection::launch(std::shared_ptr<Connection> connection) {
+  auto* const raw = connection.get();
+  auto ended = [connection = std::move(connection)](const std::exception_ptr&) {
+    connection->shard_->ended(connection.get());
+  };
+  asio::co_spawn(raw->shard_->loop(), raw->run(), asio::bind_cancellation_slot(raw->signal_.slot(), std::move(ended)));
+}
+
+// ---- watching ----
+
+int Connection::watched_fd() const { return phase_ == Phase::handling ? fd_ : -1; }
+
+void Connection::set_phase(Phase phase, std::chrono::milliseconds timeout) {
+  phase_ = phase;
+  deadline_ = timeout.count() > 0 ? std::chrono::steady_clock::now() + timeout : kNever;
+}
+
+void Connection::tick(TimePoint now, short poll_events) {
+  if (now >= deadline_) {
+    timed_out_ = true;
+    return cancel();
+  }
+  if (now >= write_deadline_) return client_gone();
+  if (phase_ != Phase::handling) return;
+  if ((poll_events & (POLLERR | POLLHUP | POLLNVAL)) != 0) return client_gone();
+  if ((poll_events & POLLRDHUP) == 0) return;
+  // A body that is still being read will itself meet its end.
+  const auto grace = shard_->core().options.half_close_grace;
+  if (!reader_->done() && now - body_read_at_ < grace) return;
+  if (!fin_seen_) fin_seen_ = now;
+  if (now - *fin_seen_ >= grace) client_gone();
+}
+
+void Connection::client_gone() {
+  gone_ = true;
+  cancel();
+}
+
+void Connection::cancel() {
+  if (phase_ == Phase::handling || phase_ == Phase::taken_over) cancelled_->store(true);
+  signal_.emit(asio::cancellation_type::terminal);
+}
+
+void Connection::drain() {
+  keep_alive_ = false;
+  if (phase_ == Phase::waiting) cancel();
+}
+
+// ---- the life of a connection ----
+
+Task<void> Connection::run() {
+  try {
+    if (co_await prepare_stream()) {
+      while (co_await serve_one()) {
+      }
+    }
+  } catch (const std::exception&) {  // cancelled; what there is to say about a handler was said to on_exchange
+  }
+  if (!stream_) co_return;
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+  try {
+    if (timed_out_ && phase_ == Phase::head) {
+      const auto late = make_error(ErrorCode::deadline_exceeded, "the request's header took too long");
+      co_await refuse(late, 408);
+    }
+    if (linger_ && !gone_) co_await linger();
+  } catch (const std::exception&) {  // the client had its chance
+  }
+  stream_->close();
+}
+
+Task<bool> Connection::prepare_stream() {
+  set_phase(Phase::head, shard_->core().options.header_timeout);
+  auto plain = socket_stream(std::move(*socket_));
+  socket_.reset();
+  fd_ = plain->poll_fd();
+  peer_ = plain->peer();
+  if (tls_) {
+    auto secured = co_await tls_->accept(std::move(plain));
+    if (!secured.ok()) co_return false;
+    plain = std::move(*secured);
+  }
+  stream_ = std::move(plain);
+  const auto& options = shard_->core().options;
+  reader_.emplace(*stream_, MessageLimits{options.max_header_bytes, options.max_header_count});
+  first_ = true;
+  co_return true;
+}
+
+Task<bool> Connection::serve_one() {
+  const auto& options = shard_->core().options;
+  reader_->buffer().shrink();
+  set_phase(Phase::waiting, std::exchange(first_, false) ? options.header_timeout : options.idle_timeout);
+  if (shard_->core().draining && reader_->buffer().empty()) co_return false;
+  const auto some = co_await reader_->wait_for_bytes();
+  if (!some.ok() || !*some) co_return false;
+  set_phase(Phase::head, options.header_timeout);
+  auto head = co_await reader_->read_head();
+  if (head.ok()) co_return co_await handle(std::move(*head));
+  if (reader_->failure_status() != 0) co_await refuse(head.error(), reader_->failure_status());
+  co_return false;
+}
+
+// Answers what never became a request.
+Task<void> Connection::refuse(const Error& error, int status) {
+  keep_alive_ = false;
+  linger_ = true;
+  const auto body = error_body(error);
+  Headers headers;
+  headers.add("Content-Type", "application/json");
+  (void)co_await send(status, headers, body);
+}
+
+Task<bool> Connection::handle(MessageHead head) {
+  http10_ = head.version < 11;
+  head_only_ = head.method == "HEAD";
+  keep_alive_ = reader_->keep_alive() && !shard_->core().draining;
+  expects_continue_ = false;
+  body_writer_.reset();
+  fin_seen_.reset();
+  body_read_at_ = {};
+  if (const auto expect = head.headers.get("Expect"); expect && !http10_) {
+    expects_continue_ = iequals(*expect, "100-continue");
+    if (!expects_continue_) {
+      const auto error = make_error(ErrorCode::invalid_argument, "Expect must be '100-continue', not '" + std::string(*expect) + "'");
+      co_await refuse(error, 417);
+      co_return false;
+    }
+  }
+  set_phase(Phase::handling, std::chrono::milliseconds(0));
+  co_return co_await answer(std::move(head));
+}
+
+Task<bool> Connection::answer(MessageHead head) {
+  const auto started = std::chrono::steady_clock::now();
+  Request request({std::move(head.method), std::move(head.target), std::move(head.headers), peer_}, *this);
+  request.set_cancel_flag(cancelled_);
+  ResponseWriter response(request, *this);
+  const auto outcome = co_await call_handler(request, response);
+  const auto settled = co_await settle(outcome, response);
+  if (const auto& report = shard_->core().options.on_exchange) {
+    report({request, response.status(), outcome.ok() ? nullptr : &outcome.error(),
+            std::chrono::steady_clock::now() - started, gone_});
+  }
+  if (!settled.ok() || response.taken_over() || !keep_alive_) {
+    linger_ = settled.ok() && !response.taken_over() && !reader_->done();
+    co_return false;
+  }
+  co_return co_await discard_body();
+}
+
+Task<Status> Connection::call_handler(Request& request, ResponseWriter& response) {
+  try {
+    co_return co_await shard_->core().handler(request, response);
+  } catch (const boost::system::system_error& error) {
+    if (error.code() == asio::error::operation_aborted) {
+      co_return make_error(ErrorCode::cancelled, gone_ ? "the client went away" : "cancelled");
+    }
+    co_return unhandled(error.what());
+  } catch (const std::exception& error) {
+    co_return unhandled(error.what());
+  } catch (...) {
+    co_return unhandled("of no known type");
+  }
+}
+
+// Whatever the handler left open is brought to an end: an answer, or an error that says to break the connection off.
+Task<Status> Connection::settle(const Status& outcome, ResponseWriter& response) {
+  if (*cancelled_) co_return make_error(ErrorCode::cancelled, "cancelled");
+  if (response.finished()) co_return ok_status();
+  if (response.begun()) co_return make_error(ErrorCode::aborted, "the handler left its answer unfinished");
+  const auto nothing = make_error(ErrorCode::internal, "the handler gave no answer");
+  try {
+    co_return co_await response.send_error(outcome.ok() ? nothing : outcome.error());
+  } catch (const std::exception&) {
+    co_return make_error(ErrorCode::cancelled, "cancelled");
+  }
+}
+
+Task<bool> Connection::discard_body() {
+  if (reader_->done()) co_return true;
+  linger_ = true;
+  if (expects_continue_) co_return false;
+  set_phase(Phase::closing, shard_->core().options.header_timeout);
+  std::array<std::byte, 4096> block;
+  for (std::size_t total = 0; total < kMaxDiscardedBytes;) {
+    const auto count = co_await reader_->read_body(block);
+    if (!count.ok()) co_return false;
+    if (*count == 0) {
+      linger_ = false;
+      co_return true;
+    }
+    total += *count;
+  }
+  co_return false;
+}
+
+// Closing with unread bytes makes the kernel send a reset, which may overtake the answer: so the client is given
+// time to read it and to close.
+Task<void> Connection::linger() {
+  set_phase(Phase::closing, kLinger);
+  (void)co_await stream_->shutdown_write();
+  std::array<std::byte, 4096> block;
+  while (true) {
+    const auto count = co_await stream_->read(block);
+    if (!count.ok() || *count == 0) co_return;
+  }
+}
+
+// ---- the request's body ----
+
+std::optional<std::uint64_t> Connection::body_length() const {
+  if (reader_->chunked()) return std::nullopt;
+  return reader_->content_length().value_or(0);
+}
+
+Task<Result<std::size_t>> Connection::read_body(std::span<std::byte> into) {
+  if (reader_->done()) co_return std::size_t{0};
+  if (std::exchange(expects_continue_, false)) {
+    const Headers none;
+    HARENA_CO_TRY_STATUS(co_await inform(100, none));
+  }
+  auto count = co_await reader_->read_body(into);
+  body_read_at_ = std::chrono::steady_clock::now();
+  if (!count.ok()) keep_alive_ = false;
+  co_return count;
+}
+
+// ---- the answer ----
+
+template <class Write>
+Task<Status> Connection::guarded_write(Write write) {
+  write_deadline_ = std::chrono::steady_clock::now() + shard_->core().options.write_stall_timeout;
+  auto status = co_await write();
+  write_deadline_ = kNever;
+  if (!status.ok()) gone_ = true;
+  co_return status;
+}
+
+std::string Connection::answer_head(int status, const Headers& headers, BodyKind kind, std::uint64_t length) {
+  if (std::exchange(expects_continue_, false)) keep_alive_ = false;  // who knows whether the body will come
+  if (kind == BodyKind::until_close) keep_alive_ = false;
+  std::string head;
+  head.reserve(256);
+  append_status_line(head, status);
+  append_fields(head, headers);
+  if (!headers.contains("Date")) append_field(head, "Date", shard_->http_date());
+  if (kind == BodyKind::length) append_field(head, "Content-Length", std::to_string(length));
+  if (kind == BodyKind::chunked) append_field(head, "Transfer-Encoding", "chunked");
+  if (!keep_alive_) append_field(head, "Connection", "close");
+  if (keep_alive_ && http10_) append_field(head, "Connection", "keep-alive");
+  head += "\r\n";
+  return head;
+}
+
+BodyKind Connection::body_kind(int status, bool has_length) const {
+  if (has_no_body(status)) return BodyKind::none;
+  if (has_length) return BodyKind::length;
+  return http10_ ? BodyKind::until_close : BodyKind::chunked;
+}
+
+Task<Status> Connection::inform(int status, const Headers& headers) {
+  if (http10_) co_return ok_status();
+  std::string head;
+  append_status_line(head, status);
+  append_fields(head, headers);
+  head += "\r\n";
+  co_return co_await guarded_write([&] { return stream_->write(std::string_view(head)); });
+}
+
+Task<Status> Connection::send(int status, const Headers& headers, std::string_view body) {
+  auto head = answer_head(status, headers, body_kind(status, true), body.size());
+  if (head_only_ || has_no_body(status)) body = {};
+  if (body.size() <= kMaxJoinedBytes) {
+    head += body;
+    body = {};
+  }
+  const std::array<std::span<const std::byte>, 2> parts = {std::as_bytes(std::span(head)),
+                                                           std::as_bytes(std::span(body))};
+  co_return co_await guarded_write([&] { return stream_->write_parts(parts); });
+}
+
+Task<Status> Connection::begin(int status, const Headers& headers, std::optional<std::uint64_t> length) {
+  const auto kind = body_kind(status, length.has_value());
+  const auto head = answer_head(status, headers, kind, length.value_or(0));
+  body_writer_.emplace(*stream_, head_only_ ? BodyKind::none : kind, length.value_or(0));
+  co_return co_await guarded_write([&] { return stream_->write(std::string_view(head)); });
+}
+
+Task<Status> Connection::write(std::span<const std::byte> bytes) {
+  co_return co_await guarded_write([&] { return body_writer_->write(bytes); });
+}
+
+Task<Status> Connection::finish(const Headers& trailers) {
+  co_return co_await guarded_write([&] { return body_writer_->finish(trailers); });
+}
+
+Task<Result<std::unique_ptr<ByteStream>>> Connection::upgrade(int status, const Headers& headers) {
+  if (!reader_->done()) {
+    co_return make_error(ErrorCode::invalid_argument, "a request with an unread body can't be upgraded");
+  }
+  std::string head;
+  append_status_line(head, status);
+  append_fields(head, headers);
+  head += "\r\n";
+  HARENA_CO_TRY_STATUS(co_await guarded_write([&] { return stream_->write(std::string_view(head)); }));
+  keep_alive_ = false;
+  phase_ = Phase::taken_over;
+  auto& buffer = reader_->buffer();
+  auto stream = with_prefix(std::move(stream_), buffer.data());
+  buffer.consume(buffer.size());
+  co_return stream;
+}
+
+}  // namespace harena::http
