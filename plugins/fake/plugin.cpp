@@ -1,0 +1,3 @@
+#include "plugins/fake/fake_backend.hpp"
+
+HARENA_PLUGIN(harena::fake::FakeBackend)

@@ -1,0 +1,128 @@
+#include "plugins/fake/shim_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "sdk/base/unique_fd.hpp"
+
+extern char** environ;
+
+namespace harena::fake {
+namespace {
+
+constexpr int kReadyFd = 3;                       // its number in the shim
+constexpr std::int64_t kReadyLimitMs = 10'000;    // when the call itself has no deadline
+constexpr int kReadyPollMs = 20;                  // how soon a cancellation is noticed
+constexpr std::int64_t kKillLimitMs = 5'000;      // after SIGKILL only the kernel is waited for
+
+// Field 22 of /proc/PID/stat: with the pid it names a process for good (proc(5)).
+std::string start_time_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  auto after_name = text.rfind(") ");
+  if (after_name == std::string::npos) return "";
+  std::istringstream fields(text.substr(after_name + 2));
+  std::string field;
+  for (int i = 3; i <= 22 && fields >> field; ++i) {
+    if (i == 3 && (field == "Z" || field == "X")) return "";  // dead, and not yet reaped
+  }
+  return field;
+}
+
+Result<pid_t> spawn(const std::string& shim, std::vector<std::string> arguments, int ready) {
+  std::vector<char*> argv{const_cast<char*>(shim.c_str())};
+  for (auto& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+  posix_spawn_file_actions_adddup2(&actions, ready, kReadyFd);  // the copy isn't CLOEXEC
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  // A session of its own: what signals the host's terminal or group must not end sandboxes.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  pid_t pid = -1;
+  int failed = ::posix_spawn(&pid, shim.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed == 0) return pid;
+  return make_error(ErrorCode::failed_precondition, "starting harena-shim '" + shim + "': " + errno_error(failed, "exec").message);
+}
+
+// Until the shim writes to its ready descriptor; its end without a byte means that it died.
+Status wait_ready(const Call& call, int fd) {
+  for (std::int64_t left = call.remaining_ms(kReadyLimitMs); left > 0; left = std::min(left - kReadyPollMs, call.remaining_ms(left))) {
+    HARENA_TRY_STATUS(call.check());
+    pollfd waited{fd, POLLIN, 0};
+    if (::poll(&waited, 1, kReadyPollMs) <= 0) continue;
+    char byte = 0;
+    if (::read(fd, &byte, 1) == 1) return ok_status();
+    return make_error(ErrorCode::unavailable, "harena-shim ended before it was ready");
+  }
+  return make_error(ErrorCode::deadline_exceeded, "harena-shim wasn't ready in time");
+}
+
+// Reaps when it is this process's child; after a restart it is init's.
+bool ended(pid_t pid, const std::string& start_time) {
+  ::waitpid(pid, nullptr, WNOHANG);
+  return start_time_of(pid) != start_time;
+}
+
+bool wait_end(pid_t pid, const std::string& start_time, std::int64_t limit_ms) {
+  // pidfd_open(2): readable when the process ends, whoever's child it is.
+  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd || ended(pid, start_time)) return ended(pid, start_time);
+  pollfd waited{pidfd.get(), POLLIN, 0};
+  ::poll(&waited, 1, static_cast<int>(limit_ms));
+  return ended(pid, start_time);
+}
+
+}  // namespace
+
+bool shim_runs(const json& session) {
+  if (!session.contains("pid")) return false;
+  return start_time_of(session["pid"].get<pid_t>()) == session.value("start_time", "");
+}
+
+void stop_shim(const json& session, std::int64_t grace_ms) {
+  if (!shim_runs(session)) return;
+  pid_t pid = session["pid"];
+  std::string start_time = session["start_time"];
+  ::kill(pid, SIGTERM);
+  if (wait_end(pid, start_time, std::clamp<std::int64_t>(grace_ms, 0, 60'000) + kKillLimitMs)) return;
+  ::kill(pid, SIGKILL);
+  wait_end(pid, start_time, kKillLimitMs);
+}
+
+Result<json> start_shim(const Call& call, const std::string& shim, const std::string& run_dir, const std::string& sandbox_id) {
+  if (shim.empty()) {
+    return make_error(ErrorCode::failed_precondition, "session 'host' needs the path of harena-shim in the fake's configuration key 'shim'");
+  }
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "making a pipe");
+  UniqueFd ours(ends[0]), theirs(ends[1]);
+  HARENA_TRY(pid_t pid, spawn(shim, {"--run-dir", run_dir, "--sandbox", sandbox_id, "--mode", "host", "--ready-fd", std::to_string(kReadyFd)}, theirs.get()));
+  theirs.reset();
+  json session = {{"pid", pid}, {"start_time", start_time_of(pid)}, {"endpoint", run_dir + "/session.sock"}};
+  if (auto ready = wait_ready(call, ours.get()); !ready.ok()) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    return std::move(ready).error();
+  }
+  return session;
+}
+
+}  // namespace harena::fake
