@@ -14,6 +14,9 @@
 
 namespace harena {
 
+/// Characters [0-9a-z] of a token's public id.
+inline constexpr std::size_t kTokenIdLength = 12;
+
 struct BootstrapOutcome {
   enum class Kind {
     first_start,  ///< file and records were made

@@ -53,10 +53,12 @@ nlohmann::json to_public_json(const ProjectRecord& record);
 Principal system_principal();
 
 /// Thread-safe. authenticate, authorize, find_* and list_* never wait for I/O; what takes a CallContext writes to the
-/// store and blocks: worker threads only.
+/// store and blocks: worker threads only. A list has 1 to 1,000 entries (listing.hpp); it is at its end when it is
+/// shorter than `limit`.
 class IamService final : public Authenticator {
  public:
-  /// True when sandboxes live in exactly this project or below it. Called by remove_project.
+  /// True when sandboxes live in exactly this project or below it. Called by remove_project, which holds a lock: it
+  /// must not call what changes projects or tokens.
   using HasSandboxes = std::function<bool(const ProjectPath&)>;
 
   /// All must outlive this.
@@ -109,6 +111,7 @@ class IamService final : public Authenticator {
                       const ProjectPath& project) const;
   Status check_delegation(const Principal& principal, const TokenRequest& request) const;
   Result<std::int64_t> bounded_expiry(const Principal& principal, std::int64_t wanted_ms) const;
+  Status check_removable(const ProjectPath& path) const;
   Status remove_tokens_of(const CallContext& call, const ProjectPath& path);
 
   StateStore& store_;

@@ -18,7 +18,7 @@
 
 namespace harena {
 
-/// None is negative.
+/// Each from 0 to 2^43 (8 TiB of memory for one sandbox).
 struct QuotaAmount {
   std::int64_t sandboxes = 1;
   std::int64_t cpu_milli = 0;
@@ -55,10 +55,10 @@ class QuotaLedger {
 
   QuotaLedger();
 
-  /// resource_exhausted (cause limit, detail the limit's name) names the project along the chain, its limit, what is
-  /// used and what was asked. invalid_argument for a negative amount.
+  /// resource_exhausted (cause limit, detail "quota." and the limit's name) names the project along the chain, its limit, what is
+  /// used and what was asked. invalid_argument for an amount out of range.
   Result<Reservation> reserve(const ProjectPath& project, QuotaAmount amount);
-  /// The same without looking at limits: for what lives already.
+  /// The same without looking at limits, for what lives already. Precondition: the amount is in range.
   Reservation adopt(const ProjectPath& project, QuotaAmount amount);
   /// What a project and everything below it use now.
   QuotaAmount used(const ProjectPath& project) const;
