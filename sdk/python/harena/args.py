@@ -1,0 +1,110 @@
+"""What a sandbox is created with: one class a backend, since backends are different things on purpose.
+
+Fields that are None aren't sent: the server's defaults hold. ``params`` takes what a newer server knows and this
+class doesn't; a backend that isn't here at all is ``BackendArgs("its-name", params={...})``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Dict, List, Optional, Tuple, Union
+
+#: Bytes, or a text such as ``"512MiB"``.
+Size = Union[int, str]
+
+
+def _param(doc: str) -> Any:
+    return field(default=None, metadata={"param": True, "doc": doc})
+
+
+@dataclass
+class SandboxArgs:
+    """What all backends share."""
+
+    backend: ClassVar[str] = ""
+
+    image: Optional[str] = None
+    workspaces: List[str] = field(default_factory=list)
+    toolkits: List[str] = field(default_factory=list)
+    project: Optional[str] = None
+    task: Optional[str] = None
+    labels: Dict[str, str] = field(default_factory=dict)
+    #: Seconds without an operation after which ``idle_action`` happens; 0 never. The server's default: 300.
+    idle_ttl_s: Optional[int] = None
+    #: ``stop`` or ``pause``
+    idle_action: Optional[str] = None
+    #: Seconds after which it ends in any case; 0 for no end.
+    lifetime_s: Optional[int] = None
+    #: Parameters of the backend that have no field here.
+    params: Dict[str, Any] = field(default_factory=dict)
+
+    def backend_name(self) -> str:
+        return self.backend
+
+    def body(self) -> Dict[str, Any]:
+        """The request's body, as in docs/http-api.md."""
+        body: Dict[str, Any] = {}
+        params = dict(self.params)
+        for name, value, is_param in self._given():
+            (params if is_param else body)[name] = value
+        if params:
+            body["params"] = params
+        return body
+
+    def _given(self) -> List[Tuple[str, Any, bool]]:
+        found = []
+        for spec in fields(self):
+            value = getattr(self, spec.name)
+            if spec.name in ("params", "name") or value is None or value == [] or value == {}:
+                continue
+            found.append((spec.name, value, bool(spec.metadata.get("param"))))
+        return found
+
+
+@dataclass
+class ContainerArgs(SandboxArgs):
+    backend: ClassVar[str] = "container"
+
+    cpu: Optional[float] = _param("CPUs: 2, 0.5")
+    memory: Optional[Size] = _param("memory limit")
+    pids: Optional[int] = _param("processes and threads at once")
+
+
+@dataclass
+class MicroVMArgs(SandboxArgs):
+    backend: ClassVar[str] = "microvm"
+
+    cpu: Optional[float] = _param("virtual CPUs")
+    memory: Optional[Size] = _param("memory of the guest")
+
+
+@dataclass
+class QemuArgs(SandboxArgs):
+    backend: ClassVar[str] = "qemu"
+
+    cpu: Optional[float] = _param("virtual CPUs")
+    memory: Optional[Size] = _param("memory of the guest")
+
+
+@dataclass
+class FnCallArgs(SandboxArgs):
+    backend: ClassVar[str] = "fncall"
+
+    cpu: Optional[float] = _param("CPUs of the worker")
+    memory: Optional[Size] = _param("memory of the worker")
+
+
+@dataclass
+class BackendArgs(SandboxArgs):
+    """Any backend by its name: ``BackendArgs("acme-wasm", params={"fuel": 10**9}, image="root/tools:v1")``."""
+
+    name: str = ""
+
+    def __init__(self, name: str, params: Optional[Dict[str, Any]] = None, **common: Any) -> None:
+        super().__init__(params=dict(params or {}), **common)
+        if not name:
+            raise ValueError("BackendArgs needs the backend's name, as in GET /v1/backends")
+        self.name = name
+
+    def backend_name(self) -> str:
+        return self.name
