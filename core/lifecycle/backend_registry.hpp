@@ -1,6 +1,7 @@
 #pragma once
 // BackendRegistry: the backends of this edge by name. Filled at start, constant afterwards, so it needs no lock.
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -13,6 +14,9 @@ struct BackendEntry {
   Backend* backend = nullptr;  ///< owned by the plugin host, which outlives the registry
   std::string plugin_id;
   std::string plugin_version;
+  /// Checks create's params against the backend's schema and fills in its defaults; invalid_argument names the
+  /// parameter, its value and what would be right.
+  std::function<Result<nlohmann::json>(const nlohmann::json& params)> check_params;
 };
 
 class BackendRegistry {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/contracts/call.hpp"
+#include "core/iam/quota.hpp"
 #include "core/model/sandbox.hpp"
 
 namespace harena {
@@ -37,6 +38,9 @@ class LiveSandbox {
   /// Nanoseconds since the last use, 0 while one is in progress.
   std::int64_t idle_ns(std::int64_t now_ns) const;
 
+  /// Its part of the quotas; given back when the sandbox has ended. Guarded by verb_mutex.
+  QuotaLedger::Reservation& reservation() { return reservation_; }
+
   /// Asks a creation in progress to give up; the cancel flag of its CallContext.
   CancelFlag creation_cancel() const { return creation_cancel_; }
 
@@ -47,6 +51,7 @@ class LiveSandbox {
   bool creation_done_ = false;
   std::optional<Error> creation_error_;
   CancelFlag creation_cancel_ = std::make_shared<std::atomic<bool>>(false);
+  QuotaLedger::Reservation reservation_;
   std::atomic<int> uses_{0};
   std::atomic<std::int64_t> last_used_ns_;
 };

@@ -13,7 +13,7 @@
 
 #include "core/contracts/edge.hpp"
 #include "core/contracts/images.hpp"
-#include "core/iam/quota_ledger.hpp"
+#include "core/iam/quota.hpp"
 #include "core/lifecycle/admission.hpp"
 #include "core/lifecycle/backend_registry.hpp"
 #include "core/lifecycle/sandbox_table.hpp"
@@ -50,8 +50,8 @@ class SandboxManager {
   /// Creates, or answers what the idempotency key made before. On failure nothing stays, the key neither.
   Result<Sandbox> create(const CallContext& call, const CreateSpec& spec);
   /// Also those that have ended and are still remembered. not_found for others.
-  Result<Sandbox> get(const SandboxId& id);
-  Result<SandboxPage> list(const SandboxFilter& filter, const std::string& cursor, std::int64_t limit);
+  Result<Sandbox> get(const CallContext& call, const SandboxId& id);
+  Result<SandboxPage> list(const CallContext& call, const SandboxFilter& filter, const std::string& cursor, std::int64_t limit);
   Result<Sandbox> update(const CallContext& call, const SandboxId& id, const SandboxUpdate& update);
   Result<Sandbox> pause(const CallContext& call, const SandboxId& id);
   Result<Sandbox> resume(const CallContext& call, const SandboxId& id);
@@ -68,11 +68,17 @@ class SandboxManager {
 
   /// At start, before the API listens: mends what a crash left. Returns how many sandboxes go on.
   Result<std::size_t> recover();
+  /// Forgets ended sandboxes and old idempotency keys whose time is up. Call it every minute or so.
+  Status purge();
   /// Takes the idle actions and ends that are due. Call it every second or so.
   void tick(const std::function<void(std::function<void()>)>& run_in_background);
   /// From the backends, any thread: a sandbox ended by itself.
   void on_exit(const SandboxId& id, Ending ending);
 
+  /// True when sandboxes live in exactly this project or below it.
+  bool has_living_in(const ProjectPath& project) const;
+  /// True while a creation has been asked to give up.
+  bool cancelling(const SandboxId& id) const;
   std::size_t living() const { return table_.size(); }
   const BackendRegistry& backends() const { return parts_.backends; }
 
@@ -80,14 +86,17 @@ class SandboxManager {
   friend class Creation;
   friend class Recovery;
 
+  /// What a sandbox counts for in its project and above: the backend's usual parameters `cpu` (cores) and
+  /// `memory_bytes`, as far as it has them.
+  static QuotaAmount quota_of(const Sandbox& sandbox);
   Result<LivePtr> alive(const SandboxId& id) const;
   Result<BackendEntry> backend_of(const Sandbox& sandbox) const;
   /// Writes the record with `state` to the store, then to the live object. The caller holds the verb lock.
-  Status move(LiveSandbox& live, SandboxState state, const std::function<void(Sandbox&)>& change = {});
+  Status move(const CallContext& call, LiveSandbox& live, SandboxState state, const std::function<void(Sandbox&)>& change = {});
   Result<Sandbox> stop_locked(const CallContext& call, LiveSandbox& live, std::int64_t grace_ms, const Ending& why);
   /// Ends a sandbox whose processes are gone already.
   void bury(const LivePtr& live, const Ending& ending);
-  Result<Sandbox> finish(LiveSandbox& live, SandboxState terminal, const Ending& ending);
+  Result<Sandbox> finish(const CallContext& call, LiveSandbox& live, SandboxState terminal, const Ending& ending);
   void remove_folders(const SandboxId& id) const;
   std::string run_folder(const SandboxId& id) const;
   std::string state_folder(const SandboxId& id) const;

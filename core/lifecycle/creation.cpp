@@ -1,0 +1,156 @@
+#include "core/lifecycle/creation.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "core/lifecycle/use_guard.hpp"
+
+namespace harena {
+namespace {
+
+Status make_private_folder(const std::string& path) {
+  std::error_code problem;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), problem);
+  // 0700: the folder of a sandbox holds its output and its upper layer, and is nobody else's.
+  if (::mkdir(path.c_str(), 0700) == 0) return ok_status();
+  Error error = errno_error(errno, "making " + path);
+  error.cause = Cause::infrastructure;
+  error.cause_detail = "disk";
+  return error;
+}
+
+}  // namespace
+
+Creation::Creation(SandboxManager& manager, const CallContext& call, const CreateSpec& spec)
+    : manager_(manager), call_(call), spec_(spec) {}
+
+Result<Sandbox> Creation::run() {
+  HARENA_TRY_STATUS(check());
+  HARENA_TRY(const auto existing, claim());
+  if (existing) return *existing;
+  std::lock_guard verb(live_->verb_mutex);
+  Status built = build();
+  if (built.ok()) built = publish();
+  if (!built.ok()) return undo(std::move(built).error());
+  live_->finish_creation(std::nullopt);
+  return live_->snapshot();
+}
+
+Status Creation::check() {
+  HARENA_TRY(backend_, manager_.parts_.backends.find(spec_.backend));
+  const auto& description = backend_.backend->describe();
+  if (spec_.idle_action == IdleAction::pause && !description.verbs.contains("pause")) {
+    return make_error(ErrorCode::invalid_argument, "idle_action is pause, which the backend '" + spec_.backend +
+                                                       "' hasn't got; it must be stop");
+  }
+  if (description.needs_image && spec_.image.empty()) {
+    return make_error(ErrorCode::invalid_argument,
+                      "the backend '" + spec_.backend + "' needs an image, such as root/base:v1");
+  }
+  if (!description.needs_image && !spec_.image.empty()) {
+    return make_error(ErrorCode::invalid_argument,
+                      "the backend '" + spec_.backend + "' takes no image; this names '" + spec_.image + "'");
+  }
+  HARENA_TRY(spec_.params, backend_.check_params(spec_.params));
+  return ok_status();
+}
+
+Sandbox Creation::new_record() const {
+  const std::int64_t now = manager_.parts_.clock.wall_ms();
+  Sandbox record{.id = *id_, .spec = spec_};
+  record.created_by = call_.principal;
+  record.created_ms = now;
+  record.changed_ms = now;
+  record.expires_ms = spec_.lifetime_s ? now + spec_.lifetime_s * 1000 : 0;
+  for (const auto& layer : image_.layers) record.layer_digests.push_back(layer.digest);
+  return record;
+}
+
+Result<std::optional<Sandbox>> Creation::claim() {
+  auto& parts = manager_.parts_;
+  const auto key = idempotency_of(spec_);
+  if (key) {
+    // Asked first: a repeated create is answered even when the machine is full or the image has gone since.
+    HARENA_TRY(auto earlier, parts.repository.find_idempotent(call_, *key));
+    if (earlier) return await(*std::move(earlier));
+  }
+  HARENA_TRY_STATUS(manager_.admission_.admit(static_cast<std::int64_t>(manager_.table_.size())));
+  if (!spec_.image.empty()) {
+    HARENA_TRY(image_, parts.images.resolve(call_, spec_.image, spec_.workspaces, spec_.toolkits));
+  }
+  id_ = SandboxId::generate(manager_.options_.edge_code, parts.random);
+  live_ = std::make_shared<LiveSandbox>(new_record(), parts.clock.monotonic_ns());
+  HARENA_TRY(live_->reservation(), parts.quotas.reserve(spec_.project, SandboxManager::quota_of(live_->snapshot())));
+  // In the table before it is in the store: whoever finds the claim finds the one to wait for.
+  manager_.table_.insert(*id_, live_);
+  auto claimed = parts.repository.create(call_, live_->snapshot(), key);
+  if (claimed.ok() && claimed->created) return std::optional<Sandbox>();
+  manager_.table_.erase(*id_);
+  if (!claimed.ok()) {
+    live_->finish_creation(claimed.error());
+    return std::move(claimed).error();
+  }
+  live_->finish_creation(make_error(ErrorCode::aborted, "another create under the same key was faster"));
+  return await(std::move(claimed->sandbox));
+}
+
+Result<std::optional<Sandbox>> Creation::await(Sandbox earlier) {
+  const auto live = manager_.table_.find(earlier.id);
+  if (!live) return std::optional(std::move(earlier));
+  if (auto error = live->wait_created()) return *std::move(error);
+  return std::optional(live->snapshot());
+}
+
+BackendCreateRequest Creation::backend_request() const {
+  return {.sandbox_id = *id_,
+          .run_dir = manager_.run_folder(*id_),
+          .state_dir = manager_.state_folder(*id_),
+          .params = spec_.params,
+          .layers = image_.layers,
+          .image_config = image_.config,
+          .labels = spec_.labels};
+}
+
+Status Creation::build() {
+  HARENA_TRY_STATUS(make_private_folder(manager_.run_folder(*id_)));
+  HARENA_TRY_STATUS(make_private_folder(manager_.state_folder(*id_)));
+  CallContext call = call_;
+  call.cancel = live_->creation_cancel();
+  HARENA_TRY(created_, backend_.backend->create(call, backend_request()));
+  if (!live_->creation_cancel()->load()) return ok_status();
+  return make_error(ErrorCode::cancelled, "sandbox " + id_->str() + " was stopped while it was being created");
+}
+
+Status Creation::publish() {
+  HARENA_TRY_STATUS(manager_.move(call_, *live_, SandboxState::running, [&](Sandbox& sandbox) {
+    sandbox.backend_state = created_.state;
+    sandbox.session_endpoint = created_.session_endpoint;
+    sandbox.details = created_.details;
+  }));
+  return ok_status();
+}
+
+Error Creation::undo(Error error) {
+  auto& parts = manager_.parts_;
+  const bool stopped_by_caller = live_->creation_cancel()->load();
+  const auto stopped = backend_.backend->stop({}, *id_, 0);
+  manager_.remove_folders(*id_);
+  Status forgotten = stopped.ok() ? ok_status() : Status(stopped.error());
+  if (stopped.ok() && stopped_by_caller) {
+    forgotten = manager_.move(call_, *live_, SandboxState::stopping);
+    if (forgotten.ok()) forgotten = manager_.move(call_, *live_, SandboxState::stopped);
+  } else if (stopped.ok()) {
+    forgotten = parts.repository.abandon({}, live_->snapshot());
+  }
+  if (forgotten.ok()) {
+    manager_.table_.erase(*id_);
+  } else {
+    // The record stays `creating`; the next start undoes it. Meanwhile nobody can use it.
+    parts.notice("error", "undoing the create of " + id_->str() + ": " + forgotten.error().describe());
+  }
+  live_->finish_creation(error);
+  return error;
+}
+
+}  // namespace harena

@@ -1,0 +1,44 @@
+#pragma once
+// Creation: one create from the request to a running sandbox, or to nothing.
+
+#include <optional>
+#include <string>
+
+#include "core/lifecycle/manager.hpp"
+
+namespace harena {
+
+/// Used once, on one worker thread. The steps, and what undoes each:
+///   check     backend, parameters, quota, admission, image           nothing was made
+///   claim     the record `creating` and the idempotency key, one transaction   both removed
+///   build     folders, then the backend's create                     backend stop, folders removed
+///   publish   the record `running` with the backend's blob           as build
+/// A stop that comes in the middle cancels the build; the record then stays as `stopped`, with its key, so that a
+/// repeated create under that key answers the stopped one and never makes a second.
+class Creation {
+ public:
+  Creation(SandboxManager& manager, const CallContext& call, const CreateSpec& spec);
+  Result<Sandbox> run();
+
+ private:
+  Status check();
+  /// The sandbox that the idempotency key made before, once its creation is over; nullopt: the claim is ours.
+  Result<std::optional<Sandbox>> claim();
+  Result<std::optional<Sandbox>> await(Sandbox earlier);
+  Status build();
+  Status publish();
+  Error undo(Error error);
+  BackendCreateRequest backend_request() const;
+  Sandbox new_record() const;
+
+  SandboxManager& manager_;
+  CallContext call_;
+  CreateSpec spec_;
+  BackendEntry backend_;
+  ImageStack image_;
+  std::optional<SandboxId> id_;
+  LivePtr live_;
+  BackendCreated created_;
+};
+
+}  // namespace harena

@@ -1,0 +1,151 @@
+#include "core/lifecycle/manager.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/lifecycle/creation.hpp"
+#include "core/lifecycle/use_guard.hpp"
+
+namespace harena {
+
+SandboxManager::SandboxManager(LifecycleOptions options, LifecycleParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      admission_(options_.admission, options_.host_room) {}
+
+std::string SandboxManager::run_folder(const SandboxId& id) const {
+  return options_.run_dir + "/sandboxes/" + id.str();
+}
+
+std::string SandboxManager::state_folder(const SandboxId& id) const {
+  return options_.state_dir + "/sandboxes/" + id.str();
+}
+
+void SandboxManager::remove_folders(const SandboxId& id) const {
+  std::error_code ignored;  // What can't be removed now is an orphan that recovery removes.
+  std::filesystem::remove_all(run_folder(id), ignored);
+  std::filesystem::remove_all(state_folder(id), ignored);
+}
+
+Result<LivePtr> SandboxManager::alive(const SandboxId& id) const {
+  if (auto live = table_.find(id)) return live;
+  return make_error(ErrorCode::not_found, "no living sandbox " + id.str());
+}
+
+Result<BackendEntry> SandboxManager::backend_of(const Sandbox& sandbox) const {
+  auto entry = parts_.backends.find(sandbox.spec.backend);
+  if (entry.ok()) return entry;
+  return infrastructure_error(ErrorCode::failed_precondition, "backend",
+                              "the backend '" + sandbox.spec.backend + "' of this sandbox isn't enabled on this edge");
+}
+
+Status SandboxManager::move(const CallContext& call, LiveSandbox& live, SandboxState state,
+                            const std::function<void(Sandbox&)>& change) {
+  Sandbox next = live.snapshot();
+  if (next.state != state && !can_move(next.state, state)) {
+    return make_error(ErrorCode::internal, "no way from " + std::string(to_string(next.state)) + " to " +
+                                               std::string(to_string(state)) + " for sandbox " + next.id.str());
+  }
+  next.state = state;
+  next.changed_ms = parts_.clock.wall_ms();
+  if (change) change(next);
+  HARENA_TRY_STATUS(parts_.repository.save(call, next));
+  live.replace(std::move(next));
+  return ok_status();
+}
+
+Result<Sandbox> SandboxManager::create(const CallContext& call, const CreateSpec& spec) {
+  return Creation(*this, call, spec).run();
+}
+
+QuotaAmount SandboxManager::quota_of(const Sandbox& sandbox) {
+  const auto& params = sandbox.spec.params;
+  QuotaAmount amount{.sandboxes = 1};
+  if (const auto cpu = params.find("cpu"); cpu != params.end() && cpu->is_number()) {
+    amount.cpu_milli = static_cast<std::int64_t>(cpu->get<double>() * 1000);
+  }
+  if (const auto memory = params.find("memory_bytes"); memory != params.end() && memory->is_number_integer()) {
+    amount.memory_bytes = memory->get<std::int64_t>();
+  }
+  return amount;
+}
+
+Status SandboxManager::purge() {
+  HARENA_TRY(const auto report, parts_.repository.purge({}, parts_.clock.wall_ms()));
+  (void)report;
+  return ok_status();
+}
+
+std::optional<Sandbox> SandboxManager::find(const SandboxId& id) const {
+  const auto live = table_.find(id);
+  return live ? std::optional(live->snapshot()) : std::nullopt;
+}
+
+Result<Sandbox> SandboxManager::get(const CallContext& call, const SandboxId& id) {
+  if (auto living = find(id)) return *std::move(living);
+  return parts_.repository.get(call, id);
+}
+
+Result<SandboxPage> SandboxManager::list(const CallContext& call, const SandboxFilter& filter,
+                                         const std::string& cursor, std::int64_t limit) {
+  HARENA_TRY(auto page, parts_.repository.list(call, filter, cursor, limit));
+  return SandboxPage{std::move(page.sandboxes), std::move(page.next_cursor)};
+}
+
+Result<Sandbox> SandboxManager::update(const CallContext& call, const SandboxId& id, const SandboxUpdate& update) {
+  HARENA_TRY(const auto live, alive(id));
+  std::lock_guard verb(live->verb_mutex);
+  const auto state = live->state();
+  if (is_terminal(state)) HARENA_TRY_STATUS(check_verb(Verb::use, state));
+  HARENA_TRY_STATUS(move(call, *live, state, [&](Sandbox& sandbox) {
+    if (update.labels) sandbox.spec.labels = *update.labels;
+    if (update.idle_ttl_s) sandbox.spec.idle_ttl_s = *update.idle_ttl_s;
+    if (update.lifetime_s) {
+      sandbox.spec.lifetime_s = *update.lifetime_s;
+      sandbox.expires_ms = *update.lifetime_s ? parts_.clock.wall_ms() + *update.lifetime_s * 1000 : 0;
+    }
+  }));
+  return live->snapshot();
+}
+
+Result<nlohmann::json> SandboxManager::usage(const CallContext& call, const SandboxId& id) {
+  HARENA_TRY(const auto live, alive(id));
+  HARENA_TRY(const auto entry, backend_of(live->snapshot()));
+  return entry.backend->usage(call, id);
+}
+
+bool SandboxManager::cancelling(const SandboxId& id) const {
+  const auto live = table_.find(id);
+  return live && live->creation_cancel()->load();
+}
+
+bool SandboxManager::has_living_in(const ProjectPath& project) const {
+  const auto all = table_.all();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const LivePtr& live) { return project.contains(live->snapshot().spec.project); });
+}
+
+std::unique_ptr<SandboxUse> SandboxManager::fast_use(const SandboxId& id) {
+  const auto live = table_.find(id);
+  if (!live) return nullptr;
+  auto guard = std::make_unique<UseGuard>(live, parts_.clock);
+  return guard->sandbox().state == SandboxState::running ? std::move(guard) : nullptr;
+}
+
+Result<std::unique_ptr<SandboxUse>> SandboxManager::use(const CallContext& call, const SandboxId& id) {
+  if (auto fast = fast_use(id)) return fast;
+  HARENA_TRY(const auto sandbox, get(call, id));
+  HARENA_TRY_STATUS(check_verb(Verb::use, sandbox.state));
+  HARENA_TRY_STATUS(resume(call, id));
+  if (auto fast = fast_use(id)) return fast;
+  return make_error(ErrorCode::aborted, "sandbox " + id.str() + " changed its state while it was resumed; try again");
+}
+
+void SandboxManager::on_exit(const SandboxId& id, Ending ending) {
+  const auto live = table_.find(id);
+  if (!live) return;
+  std::lock_guard verb(live->verb_mutex);
+  if (!is_terminal(live->state()) && live->state() != SandboxState::stopping) bury(live, ending);
+}
+
+}  // namespace harena

@@ -1,0 +1,225 @@
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <thread>
+
+#include "core/lifecycle/testing/bench.hpp"
+
+namespace harena {
+namespace {
+
+Error broken(ErrorCode code = ErrorCode::unavailable) { return infrastructure_error(code, "test", "scripted"); }
+
+TEST(Create, RunsAndIsStored) {
+  Bench bench;
+  const auto made = bench.manager->create({.principal = "token:1"}, Bench::spec(R"({"labels":{"a":"b"}})"));
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  EXPECT_EQ(made->state, SandboxState::running);
+  EXPECT_EQ(made->created_by, "token:1");
+  EXPECT_EQ(made->id.edge_code(), "edge1");
+  EXPECT_EQ(bench.repository->get({}, made->id)->state, SandboxState::running);
+  EXPECT_EQ(bench.quotas->used(ProjectPath::root()).sandboxes, 1);
+}
+
+TEST(Create, UnknownBackendNamesTheNearest) {
+  Bench bench;
+  auto spec = Bench::spec();
+  spec.backend = "fkae";
+  const auto made = bench.manager->create({}, spec);
+  EXPECT_EQ(made.error().code, ErrorCode::not_found);
+  EXPECT_NE(made.error().message.find("did you mean 'fake'"), std::string::npos);
+}
+
+TEST(Create, AFailureLeavesNothing) {
+  Bench bench;
+  bench.backend.script = [](const std::string& verb, const SandboxId&) {
+    return verb == "create" ? Status(broken()) : ok_status();
+  };
+  const auto before = bench.store.size();
+  const auto made = bench.manager->create({}, Bench::spec(R"({"idempotency_key":"k"})"));
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().cause, Cause::infrastructure);
+  EXPECT_EQ(bench.store.size(), before);
+  EXPECT_EQ(bench.folders(), 0u);
+  EXPECT_EQ(bench.manager->living(), 0u);
+  EXPECT_EQ(bench.quotas->used(ProjectPath::root()).sandboxes, 0);
+  bench.backend.script = nullptr;
+  EXPECT_TRUE(bench.manager->create({}, Bench::spec(R"({"idempotency_key":"k"})")).ok());
+}
+
+TEST(Create, TheSameKeyNeverMakesTwo) {
+  Bench bench;
+  const auto spec = Bench::spec(R"({"idempotency_key":"k"})");
+  std::vector<std::string> ids(16);
+  std::latch go(16);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& id : ids) {
+      threads.emplace_back([&] {
+        go.arrive_and_wait();
+        const auto made = bench.manager->create({}, spec);
+        if (made.ok()) id = made->id.str();
+      });
+    }
+  }
+  for (const auto& id : ids) EXPECT_EQ(id, ids[0]);
+  EXPECT_EQ(bench.backend.alive(), 1u);
+}
+
+TEST(Create, ARepeatAfterStopAnswersTheStoppedOne) {
+  Bench bench;
+  const auto spec = Bench::spec(R"({"idempotency_key":"k"})");
+  const auto made = bench.manager->create({}, spec);
+  ASSERT_TRUE(bench.manager->stop({}, made->id, 0).ok());
+  bench.restart();
+  ASSERT_TRUE(bench.manager->recover().ok());
+  const auto again = bench.manager->create({}, spec);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->id, made->id);
+  EXPECT_EQ(again->state, SandboxState::stopped);
+  EXPECT_EQ(bench.backend.alive(), 0u);
+}
+
+TEST(Create, AKeyWithAnotherRequestIsRefused) {
+  Bench bench;
+  ASSERT_TRUE(bench.manager->create({}, Bench::spec(R"({"idempotency_key":"k"})")).ok());
+  const auto other = bench.manager->create({}, Bench::spec(R"({"idempotency_key":"k","idle_ttl_s":7})"));
+  EXPECT_EQ(other.error().code, ErrorCode::already_exists);
+}
+
+TEST(Create, AStopInTheMiddleLeavesAStoppedRecordAndKeepsTheKey) {
+  Bench bench;
+  std::latch inside(1), release(1);
+  bench.backend.script = [&](const std::string& verb, const SandboxId&) {
+    if (verb == "create") {
+      inside.count_down();
+      release.wait();
+    }
+    return ok_status();
+  };
+  const auto spec = Bench::spec(R"({"idempotency_key":"k"})");
+  Result<Sandbox> made = broken();
+  std::jthread creator([&] { made = bench.manager->create({}, spec); });
+  inside.wait();
+  const auto id = bench.manager->list({}, {}, "", 10)->sandboxes.at(0).id;
+  Result<Sandbox> stopped = broken();
+  std::jthread stopper([&] { stopped = bench.manager->stop({}, id, 0); });
+  while (!bench.manager->find(id) || !bench.manager->cancelling(id)) std::this_thread::yield();
+  release.count_down();
+  creator.join();
+  stopper.join();
+  EXPECT_EQ(made.error().code, ErrorCode::cancelled);
+  ASSERT_TRUE(stopped.ok()) << stopped.error().describe();
+  EXPECT_EQ(stopped->state, SandboxState::stopped);
+  EXPECT_EQ(bench.backend.alive(), 0u);
+  EXPECT_EQ(bench.manager->create({}, spec)->id, id);
+  EXPECT_EQ(bench.backend.alive(), 0u);
+}
+
+TEST(Verbs, PauseAndResumeAreIdempotent) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.manager->pause({}, id)->state, SandboxState::paused);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.manager->resume({}, id)->state, SandboxState::running);
+}
+
+TEST(Verbs, AFailedPauseLeavesItRunning) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  bench.backend.script = [](const std::string& verb, const SandboxId&) {
+    return verb == "pause" ? Status(broken()) : ok_status();
+  };
+  EXPECT_FALSE(bench.manager->pause({}, id).ok());
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::running);
+}
+
+TEST(Verbs, UseResumesAPausedSandbox) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  ASSERT_TRUE(bench.manager->pause({}, id).ok());
+  EXPECT_EQ(bench.manager->fast_use(id), nullptr);
+  const auto use = bench.manager->use({}, id);
+  ASSERT_TRUE(use.ok());
+  EXPECT_EQ((*use)->sandbox().state, SandboxState::running);
+}
+
+TEST(Verbs, StopIsIdempotentAndTheRecordStays) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.manager->stop({}, id, 0)->state, SandboxState::stopped);
+  EXPECT_EQ(bench.folders(), 0u);
+  EXPECT_EQ(bench.manager->use({}, id).error().code, ErrorCode::failed_precondition);
+  EXPECT_EQ(bench.quotas->used(ProjectPath::root()).sandboxes, 0);
+}
+
+TEST(Verbs, AStopThatFailsIsRepeatedByTheClock) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  bench.backend.script = [](const std::string& verb, const SandboxId&) {
+    return verb == "stop" ? Status(broken()) : ok_status();
+  };
+  EXPECT_FALSE(bench.manager->stop({}, id, 0).ok());
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::stopping);
+  bench.backend.script = nullptr;
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::stopped);
+}
+
+TEST(Verbs, AnExitByItselfCarriesItsCause) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  bench.manager->on_exit(id, {Cause::limit, "memory", "out of memory"});
+  const auto ended = bench.manager->get({}, id);
+  EXPECT_EQ(ended->state, SandboxState::failed);
+  EXPECT_EQ(ended->ending.cause, Cause::limit);
+  EXPECT_EQ(bench.manager->living(), 0u);
+}
+
+TEST(Ttl, IdleStopsAndUsesHoldItOff) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec(R"({"idle_ttl_s":10})"))->id;
+  auto use = bench.manager->fast_use(id);
+  bench.clock.advance_ms(60'000);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::running);
+  use.reset();
+  bench.clock.advance_ms(9'999);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::running);
+  bench.clock.advance_ms(1);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::stopped);
+  EXPECT_EQ(bench.manager->get({}, id)->ending.detail, "idle_ttl");
+}
+
+TEST(Ttl, IdlePausePausesAndLifetimeEndsEvenAPausedOne) {
+  Bench bench;
+  const auto id =
+      bench.manager->create({}, Bench::spec(R"({"idle_ttl_s":10,"idle_action":"pause","lifetime_s":100})"))->id;
+  bench.clock.advance_ms(10'000);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::paused);
+  bench.clock.advance_ms(90'000);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->ending.detail, "lifetime");
+}
+
+TEST(Ttl, ZeroMeansNever) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec(R"({"idle_ttl_s":0})"))->id;
+  bench.clock.advance_ms(1'000'000'000);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::running);
+}
+
+TEST(Update, ChangesLabelsAndTimes) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  const auto updated = bench.manager->update({}, id, {.labels = Labels{{"x", "y"}}, .lifetime_s = 5});
+  ASSERT_TRUE(updated.ok());
+  EXPECT_EQ(updated->spec.labels.at("x"), "y");
+  EXPECT_EQ(updated->expires_ms, bench.clock.wall_ms() + 5'000);
+}
+
+}  // namespace
+}  // namespace harena
