@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Starting, stopping and removing harenad, with systemd or without. Sourced by quickstart.sh.
+
+state_dir=/var/lib/harena
+run_dir=/run/harena
+pid_file=$run_dir/harenad.pid
+log_file=$state_dir/harenad.log
+
+has_systemd() { [[ -d /run/systemd/system ]]; }
+
+# running_pid: the pid of the harenad that this script started, if it still is one.
+running_pid() {
+  local pid
+  pid=$(cat "$pid_file" 2>/dev/null) || return 1
+  [[ $(readlink "/proc/$pid/exe" 2>/dev/null) == */bin/harenad* ]] && echo "$pid"
+}
+
+is_ready() { curl -fsS -o /dev/null --max-time 2 http://127.0.0.1:9467/readyz 2>/dev/null; }
+
+wait_ready() {
+  for _ in $(seq 150); do
+    is_ready && return 0
+    if ! has_systemd && ! running_pid >/dev/null; then break; fi
+    sleep 0.2
+  done
+  echo "error: harenad didn't become ready; its last words:" >&2
+  if has_systemd; then journalctl -u harenad -n 20 --no-pager >&2; else tail -n 20 "$log_file" >&2; fi
+  return 1
+}
+
+start_service() {
+  local prefix=$1
+  if has_systemd; then
+    sed "s#/usr/local#$prefix#g" deploy/systemd/harenad.service > /etc/systemd/system/harenad.service
+    systemctl daemon-reload
+    systemctl enable --quiet harenad
+    systemctl restart harenad
+  else
+    stop_daemon
+    mkdir -p -m 0700 "$state_dir" "$run_dir"
+    setsid "$prefix/bin/harenad" </dev/null >>"$log_file" 2>&1 &
+    echo $! > "$pid_file"
+  fi
+  wait_ready
+}
+
+stop_daemon() {
+  local pid
+  pid=$(running_pid) || return 0
+  kill -TERM "$pid"
+  for _ in $(seq 300); do [[ -d /proc/$pid ]] || return 0; sleep 0.1; done
+  echo "error: harenad (pid $pid) did not end within 30 s of SIGTERM" >&2
+  return 1
+}
+
+stop_hint() {
+  if has_systemd; then echo "systemctl stop harenad"; else echo "kill \$(cat $pid_file)"; fi
+}
+
+# uninstall: sandboxes, daemon, files. Packages that apt installed stay: others may use them by now.
+uninstall() {
+  local prefix=/usr/local harena=/usr/local/bin/harena
+  if is_ready && [[ -x $harena ]]; then "$harena" stop --all >/dev/null || true; fi
+  if has_systemd; then
+    systemctl disable --now --quiet harenad 2>/dev/null || true
+    rm -f /etc/systemd/system/harenad.service
+    systemctl daemon-reload
+  else
+    stop_daemon || return 1
+  fi
+  rm -f "$prefix/bin/harenad" "$prefix/bin/harena"
+  rm -rf "$prefix/libexec/harena" "$prefix/lib/harena" "$prefix/share/doc/harena"
+  rm -rf "$state_dir" "$run_dir"
+  rmdir /sys/fs/cgroup/harena /sys/fs/cgroup/*/harena 2>/dev/null || true
+  echo "removed. /etc/harena was left alone if you made it; packages that apt installed stay."
+}
