@@ -174,6 +174,8 @@ Task<bool> Connection::answer(MessageHead head) {
   request.set_cancel_flag(cancelled_);
   ResponseWriter response(request, *this);
   const auto outcome = co_await call_handler(request, response);
+  // A cancellation was for the handler; without this every co_await from here on would throw.
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   const auto settled = co_await settle(outcome, response);
   if (const auto& report = shard_->core().options.on_exchange) {
     report({request, response.status(), outcome.ok() ? nullptr : &outcome.error(),
