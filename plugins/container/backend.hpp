@@ -1,0 +1,78 @@
+#pragma once
+// plugins/container: the backend whose sandboxes are groups of processes in namespaces of their own.
+//
+// The kernel is the only database: a sandbox is its cgroups (by id), its shim's cgroup (by id), and two processes. Whatever died in
+// between, stop(id) finds all of it from the id alone.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "plugins/container/exit_watcher.hpp"
+#include "plugins/container/launcher_client.hpp"
+#include "plugins/container/parameters.hpp"
+#include "plugins/container/sandbox_state.hpp"
+#include "plugins/container/settings.hpp"
+#include "sdk/cpp/plugin.hpp"
+#include "sdk/support/id_range.hpp"
+
+namespace harena::container {
+
+using plugin::Call;
+using plugin::Host;
+
+class ContainerBackend final : public plugin::BackendPlugin {
+ public:
+  static constexpr plugin::Info kInfo{.licence = "Apache-2.0", .config_schema = kSettingsSchema};
+  static Result<std::unique_ptr<ContainerBackend>> make(const Call& call, Host host, const json& config);
+
+  Result<json> describe(const Call& call) override;
+  Result<json> probe(const Call& call) override;
+  Result<json> create(const Call& call, const json& request) override;
+  Result<json> recover(const Call& call, std::string_view sandbox_id, std::string_view state) override;
+  Status stop(const Call& call, std::string_view sandbox_id, std::int64_t grace_ms) override;
+  Result<json> sweep(const Call& call, const std::vector<std::string>& known_ids) override;
+  Result<json> usage(const Call& call, std::string_view sandbox_id) override;
+  Result<json> pause(const Call& call, std::string_view sandbox_id) override;
+  Result<json> resume(const Call& call, std::string_view sandbox_id) override;
+
+  ContainerBackend(Host host, Settings settings) : host_(host), settings_(std::move(settings)), ids_(settings_.id_base, settings_.id_ranges) {}
+
+ private:
+  /// What only works on a usable host, made at the first call that needs it: a plugin can be loaded anywhere.
+  struct Engine {
+    CgroupTree cgroups;
+    UniqueFd lock;
+    UniqueFd seccomp;
+    std::unique_ptr<LauncherClient> launcher;
+    std::unique_ptr<ExitWatcher> watcher;
+  };
+  struct Record {
+    bool creating = true;
+    std::uint32_t first_id = 0;
+    SandboxState state;
+  };
+
+  Result<Engine*> engine();
+  Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters);
+  Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
+  Status adopt(Engine& engine, const std::string& id, const SandboxState& state);
+  std::optional<Record> record_of(const std::string& id) const;
+  void on_exit(const std::string& id);
+  Result<CgroupGroup> group_of(Engine& engine, std::string_view id) const;
+
+  const Host host_;
+  const Settings settings_;
+  IdRangePool ids_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Record> records_;
+  std::mutex engine_mutex_;
+  std::unique_ptr<Engine> engine_;
+};
+
+/// probe's document for this host.
+json probe_host(const Settings& settings);
+
+}  // namespace harena::container

@@ -1,0 +1,146 @@
+#include "plugins/container/launcher/init_process.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "plugins/container/launcher/root_tree.hpp"
+#include "sdk/support/capabilities.hpp"
+#include "sdk/support/files.hpp"
+#include "sdk/support/seccomp_program.hpp"
+
+namespace harena::container {
+namespace {
+
+// The one global of the launcher: the kernel's view of argv is a property of the process.
+std::span<char> g_arguments;
+
+void show_name(std::string_view name) {
+  if (g_arguments.size() > name.size()) {
+    std::memset(g_arguments.data(), 0, g_arguments.size());
+    std::memcpy(g_arguments.data(), name.data(), name.size());
+  }
+  ::prctl(PR_SET_NAME, std::string(name).c_str());
+}
+
+Status join_v1_cgroups(std::span<const int> tasks) {
+  for (int fd : tasks) {
+    // "0" is the writer; `tasks` moves one thread and takes no global lock.
+    if (::write(fd, "0", 1) != 1) return errno_error(errno, "join a v1 cgroup");
+  }
+  return {};
+}
+
+Status loopback_up() {
+  UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return errno_error(errno, "socket");
+  ifreq interface{};
+  std::strcpy(interface.ifr_name, "lo");
+  interface.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (::ioctl(socket.get(), SIOCSIFFLAGS, &interface) != 0) return errno_error(errno, "bring lo up");
+  return {};
+}
+
+Status become_sandbox_root(const NamespaceHolder& namespaces) {
+  HARENA_TRY_STATUS(namespaces.join_user());
+  if (::setgroups(0, nullptr) != 0) return errno_error(errno, "setgroups");
+  if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0) return errno_error(errno, "become the sandbox's root");
+  // Now, so that it belongs to the sandbox's user namespace; its root is where the process is already.
+  if (::unshare(CLONE_NEWCGROUP) != 0) return errno_error(errno, "unshare the cgroup namespace");
+  return {};
+}
+
+/// After the last change of credentials: those clear the death signal and the dumpable flag.
+Status give_everything_up() {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno_error(errno, "PR_SET_PDEATHSIG");
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return errno_error(errno, "PR_SET_DUMPABLE");
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno_error(errno, "PR_SET_NO_NEW_PRIVS");
+  return limit_capabilities(0);
+}
+
+Status build(const InitContext& context) {
+  HARENA_TRY_STATUS(join_v1_cgroups(context.v1_tasks));
+  // The OOM killer takes the agent's processes, never the one that holds the sandbox together. (Refused without
+  // CAP_SYS_RESOURCE; init is then still the smallest of all.)
+  (void)write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
+  HARENA_TRY_STATUS(context.namespaces.join_without_user());
+  const auto& name = context.request.hostname;
+  if (::sethostname(name.data(), name.size()) != 0) return errno_error(errno, "sethostname");
+  HARENA_TRY_STATUS(loopback_up());
+  HARENA_TRY_STATUS(enter_root_tree(context.request, context.root_mount, context.spot));
+  HARENA_TRY_STATUS(become_sandbox_root(context.namespaces));
+  return give_everything_up();
+}
+
+/// Keeps `kept` alone. Every descriptor of the launcher was inherited, and one that stays is a way out.
+int close_others(int kept) {
+  if (kept != 0) {
+    ::dup2(kept, 0);
+    kept = 0;
+  }
+  ::close_range(1, ~0u, 0);
+  return kept;
+}
+
+void block_signals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+}
+
+[[noreturn]] void reap_for_ever() {
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  while (true) {
+    while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0) {
+    }
+    ::sigwaitinfo(&child, nullptr);  // blocked: none that came meanwhile is lost
+  }
+}
+
+}  // namespace
+
+void remember_arguments(int argc, char** argv) {
+  char* end = argv[argc - 1] + std::strlen(argv[argc - 1]);
+  g_arguments = std::span<char>(argv[0], static_cast<std::size_t>(end - argv[0]));
+}
+
+Result<std::vector<sock_filter>> init_filter() {
+  SeccompProgram program;
+  for (unsigned number : {SYS_wait4, SYS_rt_sigtimedwait, SYS_exit_group, SYS_exit, SYS_sendmsg, SYS_close, SYS_restart_syscall}) {
+    program.allow(number);
+  }
+  return program.compile(EPERM);
+}
+
+void run_init(const InitContext& context) {
+  block_signals();
+  Status status = build(context);
+  int socket = context.status_socket;
+  if (!status.ok()) {
+    (void)send_packet(socket, encode_error(status.error()).encode());
+    ::_exit(1);
+  }
+  socket = close_others(socket);
+  show_name("init");
+  status = install_seccomp(context.filter);
+  // If the shim-to-be died before the death signal was set, nobody reads this, and so ends the sandbox.
+  const std::string answer = status.ok() ? Fields{{"ok", "1"}}.encode() : encode_error(status.error()).encode();
+  if (!send_packet(socket, answer).ok() || !status.ok()) ::_exit(1);
+  ::close(socket);
+  reap_for_ever();
+}
+
+}  // namespace harena::container

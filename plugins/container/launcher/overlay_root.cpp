@@ -1,0 +1,74 @@
+#include "plugins/container/launcher/overlay_root.hpp"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "sdk/support/files.hpp"
+#include "sdk/support/mount_api.hpp"
+
+namespace harena::container {
+namespace {
+
+Status attach_at(int mount, int folder, const std::string& name) {
+  HARENA_TRY(UniqueFd spot, ensure_directory(folder, name, 0700));
+  return attach_mount(mount, spot.get(), "");
+}
+
+Status attach_layers(const std::vector<std::string>& paths, int user_namespace, int folder) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    HARENA_TRY(UniqueFd layer, clone_mount(AT_FDCWD, paths[i]));
+    HARENA_TRY_STATUS(idmap_mount(layer.get(), user_namespace));
+    HARENA_TRY_STATUS(attach_at(layer.get(), folder, std::to_string(i)));
+  }
+  return {};
+}
+
+/// overlayfs wants the topmost layer first.
+std::string lower_option(std::size_t count) {
+  std::string option;
+  for (std::size_t i = count; i-- > 0;) option += (option.empty() ? "" : ":") + std::to_string(i);
+  return option;
+}
+
+Result<UniqueFd> overlay_here(const SandboxRequest& request) {
+  MountOptions options = {{"source", "overlay"}, {"lowerdir", lower_option(request.layers.size())},
+                          {"upperdir", "s/u"},   {"workdir", "s/w"},
+                          {"index", "off"},      {"metacopy", "off"},
+                          {"volatile", ""}};
+  const unsigned attributes = kMountNoDev | (request.readonly_rootfs ? kMountReadOnly : 0u);
+  return new_filesystem("overlay", options, attributes);
+}
+
+}  // namespace
+
+Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const std::vector<std::string>& layer_paths,
+                                    int user_namespace, const std::string& folder) {
+  HARENA_TRY(UniqueFd spot, ensure_directory(AT_FDCWD, folder, 0700));
+  Status ready = attach_layers(layer_paths, user_namespace, spot.get());
+  if (ready.ok()) {
+    auto state = clone_mount(AT_FDCWD, request.state_dir);
+    ready = state.ok() ? attach_at(state->get(), spot.get(), "s") : Status(std::move(state).error());
+  }
+  if (ready.ok() && ::fchdir(spot.get()) != 0) ready = errno_error(errno, "fchdir");
+  auto overlay = ready.ok() ? overlay_here(request) : Result<UniqueFd>(std::move(ready).error());
+  if (::chdir("/") != 0) return errno_error(errno, "chdir /");
+  clear_overlay_folder(folder);
+  return overlay;
+}
+
+void clear_overlay_folder(const std::string& folder) {
+  auto names = list_directory(AT_FDCWD, folder);
+  if (!names.ok()) return;
+  for (const auto& name : *names) {
+    const std::string path = folder + "/" + name;
+    ::umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+    // Only rmdir: if it is still a mount, nothing of the layer or of the sandbox's state may be touched.
+    ::rmdir(path.c_str());
+  }
+  ::rmdir(folder.c_str());
+}
+
+}  // namespace harena::container

@@ -1,0 +1,54 @@
+#include "plugins/container/launcher/protocol.hpp"
+
+namespace harena::container {
+
+Fields SandboxRequest::encode() const {
+  Fields fields{{"verb", "create"}, {"id", id}, {"state_dir", state_dir}, {"hostname", hostname}};
+  fields.set("first_id", static_cast<std::int64_t>(first_id));
+  fields.set("shm_bytes", shm_bytes);
+  fields.set("readonly_rootfs", readonly_rootfs ? 1 : 0);
+  fields.set("capabilities", static_cast<std::int64_t>(capabilities));
+  fields.set_list("layers", layers);
+  fields.set_list("tmpfs", tmpfs);
+  fields.set_list("environment", environment);
+  return fields;
+}
+
+Result<SandboxRequest> SandboxRequest::decode(const Fields& fields) {
+  SandboxRequest request;
+  request.id = fields.text("id");
+  request.state_dir = fields.text("state_dir");
+  request.hostname = fields.text("hostname");
+  HARENA_TRY(auto first_id, fields.number("first_id"));
+  HARENA_TRY(request.shm_bytes, fields.number("shm_bytes"));
+  HARENA_TRY(auto readonly_rootfs, fields.number("readonly_rootfs"));
+  HARENA_TRY(auto capabilities, fields.number("capabilities"));
+  request.first_id = static_cast<std::uint32_t>(first_id);
+  request.readonly_rootfs = readonly_rootfs != 0;
+  request.capabilities = static_cast<std::uint64_t>(capabilities);
+  request.layers = fields.list("layers");
+  request.tmpfs = fields.list("tmpfs");
+  request.environment = fields.list("environment");
+  return request;
+}
+
+Fields encode_error(const Error& error) {
+  std::string message;
+  for (auto it = error.context.rbegin(); it != error.context.rend(); ++it) message += *it + ": ";
+  Fields fields{{"message", message + error.message}, {"part", error.cause_detail}};
+  fields.set("code", static_cast<std::int64_t>(error.code));
+  fields.set("cause", static_cast<std::int64_t>(error.cause));
+  return fields;
+}
+
+Result<Fields> decode_answer(std::string_view bytes) {
+  HARENA_TRY(auto fields, Fields::decode(bytes));
+  if (fields.has("ok")) return fields;
+  HARENA_TRY(auto code, fields.number("code"));
+  // Whatever fails in the launcher is this machine's doing: the plugin has checked the user's values before.
+  Error error = infrastructure_error(static_cast<ErrorCode>(code), "container-launcher", fields.text("message"));
+  if (!fields.text("part").empty()) error.cause_detail = fields.text("part");
+  return error;
+}
+
+}  // namespace harena::container

@@ -1,0 +1,49 @@
+#pragma once
+// What the plugin and its launcher say to each other: packets (sdk/support/packets.hpp) on the launcher's descriptor 3.
+//
+// Every request brings as its first descriptor a socket of its own for the answer, so that answers need no numbers and
+// a caller that gives up just closes its end.
+//
+// verb=hello   roots.N=PATH (folders that sandboxes and shims need)  work=PATH (an empty spot for the private tmpfs)
+//              layer_mount=auto|loop          fds: reply, shim program, cgroup of the launcher
+// verb=layer   digest=D                       fds: reply, image file
+// verb=drop    digest=D                       fds: reply
+// verb=create  (SandboxRequest)               fds: reply, v2 cgroup, shim's cgroup, listening socket, seccomp program, v1 tasks...
+//
+// Answers: ok=1 with fields, or code= cause= part= message=. create answers twice: first {ok, init_pid, init_start, shim_pid,
+// shim_start, stages}, then, from the shim itself, any packet once it listens; the end of the socket in between is a failure.
+
+#include <string>
+#include <vector>
+
+#include "sdk/base/result.hpp"
+#include "sdk/support/packets.hpp"
+
+namespace harena::container {
+
+inline constexpr int kControlFd = 3;
+
+/// What the launcher needs to make one sandbox.
+struct SandboxRequest {
+  std::string id;
+  std::uint32_t first_id = 0;
+  /// Holds u (upper), w (work) and session (the shim's run dir), all made by the plugin.
+  std::string state_dir;
+  std::vector<std::string> layers;  // digests, lowest first
+  std::string hostname;
+  std::int64_t shm_bytes = 0;
+  /// Sized tmpfs: "PATH=BYTES".
+  std::vector<std::string> tmpfs;
+  bool readonly_rootfs = false;
+  std::uint64_t capabilities = 0;
+  std::vector<std::string> environment;  // K=V
+
+  Fields encode() const;
+  static Result<SandboxRequest> decode(const Fields& fields);
+};
+
+Fields encode_error(const Error& error);
+/// Ok fields as they are; an error answer as an Error.
+Result<Fields> decode_answer(std::string_view bytes);
+
+}  // namespace harena::container

@@ -1,0 +1,20 @@
+#pragma once
+// Everything that is mounted in a sandbox beside its root: /proc with masks, /sys, /dev, tmpfs; and the move into it.
+// Runs in the process that becomes the sandbox's init, still with the host's privileges: the mount namespace and the
+// file systems belong to the host's user namespace, so nobody inside can remount, unmount or cover any of it.
+
+#include "plugins/container/launcher/protocol.hpp"
+#include "sdk/base/unique_fd.hpp"
+
+namespace harena::container {
+
+/// Call it in the new pid, net, ipc and uts namespaces and in a mount namespace of its own. `root` is the detached root mount,
+/// `spot` a folder of the current namespace to put it on. Afterwards "/" is the sandbox's and nothing else is reachable.
+Status enter_root_tree(const SandboxRequest& request, int root, const std::string& spot);
+
+/// Files of /proc that read as empty, folders that are empty, and folders that are read-only (incidents rows 1 and 9).
+extern const std::vector<const char*> kMaskedFiles;
+extern const std::vector<const char*> kMaskedFolders;
+extern const std::vector<const char*> kReadOnlyFolders;
+
+}  // namespace harena::container

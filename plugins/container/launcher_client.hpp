@@ -1,0 +1,70 @@
+#pragma once
+// The plugin's end of the launcher: starts it, starts it again when it has died, and asks it for sandboxes.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plugins/container/launcher/protocol.hpp"
+#include "plugins/container/settings.hpp"
+#include "sdk/support/cgroup_tree.hpp"
+#include "sdk/support/process.hpp"
+
+namespace harena::container {
+
+struct LayerImage {
+  std::string digest;
+  std::string path;
+};
+
+/// What create returned about the processes it made.
+struct LaunchedSandbox {
+  ProcessRef shim;
+  ProcessRef init;
+  std::string stages;
+};
+
+/// Thread-safe. One launcher at a time; sandboxes never depend on it.
+class LauncherClient {
+ public:
+  /// Asked while waiting: a failure ends the wait.
+  using CheckCall = std::function<Status()>;
+
+  LauncherClient(const Settings& settings, const CgroupTree& cgroups) : settings_(settings), cgroups_(cgroups) {}
+  /// Ends the launcher.
+  ~LauncherClient();
+
+  /// Makes a sandbox; layers that the launcher doesn't know are mounted first. `fds` are those of protocol.hpp's create, without the
+  /// reply socket. Whoever calls undoes the sandbox on failure. `unavailable` when the launcher died (it is started anew by the
+  /// next call).
+  Result<LaunchedSandbox> create(const SandboxRequest& request, const std::vector<LayerImage>& layers, const std::vector<int>& fds,
+                                 const CheckCall& check);
+  /// The launcher's pid; 0 when none runs.
+  pid_t pid() const;
+  /// A sandbox that was found again uses its layers. (create does it by itself, and takes it back on failure.)
+  void retain_layers(const std::vector<std::string>& digests);
+  /// The layers that nobody uses any more are dropped beyond settings.idle_layers, oldest first.
+  void release_layers(const std::vector<std::string>& digests);
+
+ private:
+  struct Process;
+  Result<std::shared_ptr<Process>> ensure(const SandboxRequest& request);
+  Result<std::shared_ptr<Process>> start(const std::set<std::string>& roots);
+  Status mount_layers(Process& process, const std::vector<LayerImage>& layers, const CheckCall& check);
+  Result<LaunchedSandbox> create_in(Process& process, const SandboxRequest& request, const std::vector<LayerImage>& layers,
+                                    const std::vector<int>& fds, const CheckCall& check);
+  Result<Fields> ask(Process& process, const Fields& request, const std::vector<int>& fds, const CheckCall& check);
+
+  const Settings& settings_;
+  const CgroupTree& cgroups_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Process> process_;
+  std::set<std::string> roots_;
+  std::map<std::string, int> users_;     // digest: sandboxes that use it
+  std::vector<std::string> idle_order_;  // digests without users, oldest first
+};
+
+}  // namespace harena::container

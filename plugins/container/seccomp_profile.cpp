@@ -1,0 +1,148 @@
+#include "plugins/container/seccomp_profile.hpp"
+
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+namespace harena::container {
+namespace {
+
+// Numbers from 424 on are the same everywhere; those that the oldest supported headers (Linux 6.1) lack are spelled out.
+constexpr unsigned kAllowed[] = {
+    // files
+    SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv, SYS_pwritev, SYS_preadv2, SYS_pwritev2,
+    SYS_openat, SYS_openat2, SYS_close, SYS_close_range, SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs,
+    SYS_getdents64, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_chroot, SYS_umask, SYS_mkdirat, SYS_mknodat, SYS_unlinkat, SYS_renameat2,
+    SYS_linkat, SYS_symlinkat, SYS_readlinkat, SYS_faccessat, SYS_faccessat2, SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat,
+    SYS_utimensat, SYS_truncate, SYS_ftruncate, SYS_fallocate, SYS_fadvise64, SYS_readahead, SYS_fsync, SYS_fdatasync, SYS_sync,
+    SYS_syncfs, SYS_sync_file_range, SYS_flock, SYS_fcntl, SYS_dup, SYS_dup3, SYS_pipe2, SYS_sendfile, SYS_splice, SYS_tee, SYS_vmsplice,
+    SYS_copy_file_range, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr, SYS_listxattr,
+    SYS_llistxattr, SYS_flistxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_inotify_init1, SYS_inotify_add_watch,
+    SYS_inotify_rm_watch, SYS_memfd_create, SYS_name_to_handle_at,
+    451 /* cachestat */, 452 /* fchmodat2 */, 463 /* setxattrat */, 464 /* getxattrat */, 465 /* listxattrat */,
+    466 /* removexattrat */, 468 /* file_getattr */,
+    // waiting
+    SYS_ppoll, SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_eventfd2, SYS_signalfd4,
+    SYS_timerfd_create, SYS_timerfd_settime, SYS_timerfd_gettime, SYS_io_setup, SYS_io_destroy, SYS_io_submit, SYS_io_cancel,
+    SYS_io_getevents, SYS_io_pgetevents,
+    // memory
+    SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_msync, SYS_madvise, SYS_process_madvise, SYS_mincore, SYS_mlock,
+    SYS_mlock2, SYS_munlock, SYS_mlockall, SYS_munlockall, SYS_remap_file_pages, SYS_pkey_mprotect, SYS_pkey_alloc, SYS_pkey_free,
+    SYS_membarrier, SYS_mbind, SYS_set_mempolicy, SYS_get_mempolicy, SYS_process_mrelease, 447 /* memfd_secret */,
+    450 /* set_mempolicy_home_node */, 453 /* map_shadow_stack */, 462 /* mseal */,
+    // processes, threads, signals
+    SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_getpid, SYS_getppid, SYS_gettid, SYS_getpgid,
+    SYS_setpgid, SYS_getsid, SYS_setsid, SYS_kill, SYS_tkill, SYS_tgkill, SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal,
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigpending, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_rt_sigreturn,
+    SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_sigaltstack, SYS_restart_syscall, SYS_futex, SYS_futex_waitv, SYS_set_robust_list,
+    SYS_get_robust_list, SYS_set_tid_address, SYS_rseq, SYS_sched_yield, SYS_sched_setparam, SYS_sched_getparam,
+    SYS_sched_setscheduler, SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_sched_rr_get_interval,
+    SYS_sched_setaffinity, SYS_sched_getaffinity, SYS_sched_setattr, SYS_sched_getattr, SYS_getpriority, SYS_setpriority,
+    SYS_ioprio_get, SYS_ioprio_set, SYS_getrlimit, SYS_setrlimit, SYS_prlimit64, SYS_getrusage, SYS_times, SYS_prctl, SYS_personality,
+    SYS_capget, SYS_capset, SYS_seccomp, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_landlock_create_ruleset,
+    SYS_landlock_add_rule, SYS_landlock_restrict_self, SYS_getcpu, SYS_rseq,
+    454 /* futex_wake */, 455 /* futex_wait */, 456 /* futex_requeue */, 459 /* lsm_get_self_attr */, 461 /* lsm_list_modules */,
+    // users
+    SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getgroups, SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid,
+    SYS_getresuid, SYS_setresgid, SYS_getresgid, SYS_setfsuid, SYS_setfsgid, SYS_setgroups,
+    // time
+    SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_getitimer, SYS_setitimer,
+    SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_getoverrun, SYS_timer_delete,
+    // sockets (socket and socketpair are below)
+    SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_connect, SYS_getsockname, SYS_getpeername, SYS_sendto, SYS_recvfrom,
+    SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg, SYS_setsockopt, SYS_getsockopt, SYS_shutdown,
+    // System V and POSIX IPC, in a namespace of its own
+    SYS_shmget, SYS_shmat, SYS_shmdt, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv,
+    SYS_msgctl, SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify, SYS_mq_getsetattr,
+    // the machine
+    SYS_uname, SYS_sysinfo, SYS_getrandom,
+#if defined(__x86_64__)
+    SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_getdents, SYS_mkdir, SYS_rmdir, SYS_mknod, SYS_unlink, SYS_rename, SYS_renameat,
+    SYS_link, SYS_symlink, SYS_readlink, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_dup2, SYS_pipe, SYS_poll,
+    SYS_select, SYS_epoll_create, SYS_epoll_wait, SYS_eventfd, SYS_signalfd, SYS_inotify_init, SYS_fork, SYS_vfork, SYS_getpgrp,
+    SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl, SYS_modify_ldt,
+#endif
+};
+
+// Known and refused: EPERM tells more than "not implemented".
+constexpr unsigned kRefused[] = {
+    // the tree of mounts and other namespaces
+    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick,
+    SYS_mount_setattr, SYS_setns, 457 /* statmount */, 458 /* listmount */, 467 /* open_tree_attr */,
+    // doors around paths and attributes that the file system protects
+    SYS_open_by_handle_at, 469 /* file_setattr */, SYS_fanotify_init, SYS_fanotify_mark, SYS_quotactl, SYS_quotactl_fd,
+    // the kernel's own programs, keys, memory and counters
+    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_add_key,
+    SYS_request_key, SYS_keyctl, SYS_kexec_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_syslog, SYS_acct,
+    SYS_lookup_dcookie, 460 /* lsm_set_self_attr */,
+    // the machine
+    SYS_reboot, SYS_swapon, SYS_swapoff, SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime,
+    SYS_adjtimex, SYS_vhangup, SYS_move_pages, SYS_migrate_pages,
+#if defined(__x86_64__)
+    SYS_kexec_file_load, SYS_iopl, SYS_ioperm, SYS_ustat, SYS_sysfs, SYS_uselib,
+#endif
+};
+
+/// Commands by type and number only: size and direction are in the other half of the word and vary by file system.
+constexpr ArgumentRefusal by_type(char type, unsigned number) {
+  return {1, 0xFFFF, static_cast<std::uint32_t>(static_cast<unsigned char>(type)) << 8 | number, EPERM};
+}
+constexpr ArgumentRefusal whole(std::uint32_t command) { return {1, 0xFFFFFFFF, command, EPERM}; }
+
+constexpr ArgumentRefusal kRefusedIoctls[] = {
+    // writing into another's terminal, and line disciplines (they load modules)
+    whole(0x5412 /* TIOCSTI */), whole(0x541C /* TIOCLINUX */), whole(0x541D /* TIOCCONS */), whole(0x5423 /* TIOCSETD */),
+    // flags that make files immutable, and project ids (they evade quotas)
+    by_type('f', 2 /* FS_IOC_SETFLAGS */), by_type('X', 32 /* FS_IOC_FSSETXATTR */), by_type('v', 2 /* FS_IOC_SETVERSION */),
+    by_type('f', 4 /* EXT4_IOC_SETVERSION_OLD */),
+    // ext4: extents moved, the file system grown, an inode swapped with the boot loader's
+    by_type('f', 7 /* GROUP_EXTEND */), by_type('f', 8 /* GROUP_ADD */), by_type('f', 9 /* MIGRATE */), by_type('f', 15 /* MOVE_EXT */),
+    by_type('f', 16 /* RESIZE_FS */), by_type('f', 17 /* SWAP_BOOT */), by_type('f', 40 /* CLEAR_ES_CACHE */),
+    by_type('f', 43 /* CHECKPOINT */), by_type('f', 44 /* SETFSUUID */),
+    // encryption and verity
+    by_type('f', 19 /* SET_ENCRYPTION_POLICY */), by_type('f', 23 /* ADD_ENCRYPTION_KEY */), by_type('f', 24 /* REMOVE_KEY */),
+    by_type('f', 25 /* REMOVE_KEY_ALL_USERS */), by_type('f', 133 /* ENABLE_VERITY */),
+    // XFS: SWAPEXT shut a file system down (incidents row 5), and its relatives
+    by_type('X', 109 /* SWAPEXT */), by_type('X', 110 /* FSGROWFSDATA */), by_type('X', 111 /* FSGROWFSLOG */),
+    by_type('X', 112 /* FSGROWFSRT */), by_type('X', 125 /* GOINGDOWN */), by_type('X', 126 /* SCRUB */),
+    by_type('X', 129 /* EXCHANGE_RANGE */), by_type('X', 130 /* START_COMMIT */), by_type('X', 131 /* COMMIT_RANGE */),
+    by_type('X', 107 /* FD_TO_HANDLE */), by_type('X', 106 /* PATH_TO_HANDLE */), by_type('X', 108 /* OPEN_BY_HANDLE */),
+    // everybody's file system stopped
+    by_type('X', 119 /* FIFREEZE */), by_type('X', 120 /* FITHAW */), by_type('X', 121 /* FITRIM */),
+};
+
+constexpr std::uint32_t kNewNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+constexpr std::uint32_t kCloneNewTime = 0x80;  // for unshare; in clone's flags these bits are the exit signal
+
+/// Families that lead to the outside by the network's rules alone. AF_VSOCK reaches the hypervisor, AF_ALG and the rest
+/// are kernel code that nobody here needs.
+void limit_sockets(SeccompProgram& program) {
+  constexpr unsigned kFamilies[] = {0 /* UNSPEC */, 1 /* UNIX */, 2 /* INET */, 10 /* INET6 */, 16 /* NETLINK */, 17 /* PACKET */};
+  constexpr unsigned kLastFamily = 63;  // Linux 6.18 has 46
+  std::vector<ArgumentRefusal> refusals;
+  for (unsigned family = 0; family <= kLastFamily; ++family) {
+    bool allowed = false;
+    for (unsigned known : kFamilies) allowed = allowed || known == family;
+    if (!allowed) refusals.push_back({0, 0xFFFFFFFF, family, EAFNOSUPPORT});
+  }
+  program.allow_unless(SYS_socket, refusals);
+  program.allow_unless(SYS_socketpair, refusals);
+}
+
+}  // namespace
+
+SeccompProgram seccomp_profile() {
+  SeccompProgram program;
+  for (unsigned number : kAllowed) program.allow(number);
+  for (unsigned number : kRefused) program.refuse(number, EPERM);
+  program.allow_unless(SYS_ioctl, kRefusedIoctls);
+  program.allow_unless(SYS_clone, BitsRefusal{0, kNewNamespaces, EPERM});
+  program.allow_unless(SYS_unshare, BitsRefusal{0, kNewNamespaces | kCloneNewTime, EPERM});
+  program.refuse(SYS_clone3, ENOSYS);
+  limit_sockets(program);
+  return program;
+}
+
+}  // namespace harena::container

@@ -1,0 +1,62 @@
+#include "plugins/container/settings.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "sdk/base/text.hpp"
+#include "sdk/support/cgroup_tree.hpp"
+#include "sdk/support/id_range.hpp"
+
+namespace harena::container {
+
+namespace {
+
+std::string own_folder() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
+  std::string path = info.dli_fname;
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+/// PREFIX/lib/harena/plugins/container/libX.so has PREFIX/libexec/harena; BUILD/plugins/container/libX.so has BUILD/bin.
+std::string find_program(const std::string& name) {
+  const std::string folder = own_folder();
+  for (const auto& candidate : {folder + "/" + name, folder + "/../../bin/" + name, folder + "/../../../../libexec/harena/" + name,
+                                "/usr/local/libexec/harena/" + name, "/usr/libexec/harena/" + name}) {
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Settings> Settings::parse(const json& config) {
+  Settings settings;
+  settings.instance = config.value("instance", "default");
+  settings.cgroup_parent = config.value("cgroup_parent", "harena");
+  settings.launcher_path = config.value("launcher_path", "");
+  settings.shim_path = config.value("shim_path", "");
+  settings.layer_mount = config.value("layer_mount", "auto");
+  const auto base = config.value("id_base", std::uint64_t{kDefaultIdBase});
+  const auto ranges = config.value("id_ranges", std::uint64_t{kDefaultIdRanges});
+  HARENA_TRY_STATUS(IdRangePool::check(base, ranges));
+  settings.id_base = static_cast<std::uint32_t>(base);
+  settings.id_ranges = static_cast<std::uint32_t>(ranges);
+  settings.idle_layers = config.value("idle_layers", std::size_t{64});
+  for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) {
+    const auto& known = CgroupTree::limit_names();
+    if (std::find(known.begin(), known.end(), limit) == known.end()) {
+      return make_error(ErrorCode::invalid_argument, "allow_missing_limits: no limit '" + limit + "'" + suggestion(limit, known));
+    }
+    settings.allow_missing_limits.insert(limit);
+  }
+  if (settings.launcher_path.empty()) settings.launcher_path = find_program("harena-container-launcher");
+  if (settings.shim_path.empty()) settings.shim_path = find_program("harena-shim");
+  return settings;
+}
+
+}  // namespace harena::container

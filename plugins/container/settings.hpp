@@ -1,0 +1,54 @@
+#pragma once
+// The operator's configuration of the plugin.
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "sdk/base/result.hpp"
+
+namespace harena::container {
+
+using json = nlohmann::json;
+
+/// JSON Schema of the configuration.
+inline constexpr std::string_view kSettingsSchema = R"({
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "instance": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,31}$", "default": "default",
+                 "description": "name of this daemon's cgroups; each harenad of a machine needs its own"},
+    "cgroup_parent": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "default": "harena",
+                      "description": "cgroup below the root of each hierarchy"},
+    "launcher_path": {"type": "string", "default": "", "description": "harena-container-launcher; empty: found beside the plugin or in libexec/harena"},
+    "shim_path": {"type": "string", "default": "", "description": "harena-shim; empty: as launcher_path"},
+    "layer_mount": {"type": "string", "enum": ["auto", "loop"], "default": "auto",
+                    "description": "auto: EROFS images are mounted from the file where the kernel can (6.12), else through loop devices"},
+    "id_base": {"type": "integer", "minimum": 65536, "maximum": 4294901760, "default": 1879048192,
+                "description": "first user and group id of the sandboxes' ranges, a multiple of 65536"},
+    "id_ranges": {"type": "integer", "minimum": 1, "maximum": 65534, "default": 4094,
+                  "description": "how many ranges of 65536 ids; as many sandboxes can live at once"},
+    "allow_missing_limits": {"type": "array", "items": {"type": "string", "enum": ["cpu", "memory", "swap", "pids"]}, "default": [],
+                             "description": "limits that sandboxes may lack where this host can't set them"},
+    "idle_layers": {"type": "integer", "minimum": 0, "maximum": 4096, "default": 64,
+                    "description": "image layers kept mounted without a sandbox that uses them"}
+  }
+})";
+
+struct Settings {
+  std::string instance;
+  std::string cgroup_parent;
+  std::string launcher_path;
+  std::string shim_path;
+  std::string layer_mount;
+  std::uint32_t id_base = 0;
+  std::uint32_t id_ranges = 0;
+  std::set<std::string> allow_missing_limits;
+  std::size_t idle_layers = 64;
+
+  /// Programs that aren't configured are looked for beside the plugin, in BUILD/bin, and in libexec/harena.
+  static Result<Settings> parse(const json& config);
+};
+
+}  // namespace harena::container

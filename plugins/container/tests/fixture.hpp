@@ -1,0 +1,88 @@
+#pragma once
+// What the root tests of this room share: a plugin instance driven through the C ABI, a tiny EROFS image of busybox, and a
+// way to run commands in a sandbox (tests/probe_shim.cpp).
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sdk/abi/backend.h"
+#include "sdk/abi/plugin.h"
+
+namespace harena::container::testing {
+
+using nlohmann::json;
+
+/// Outcome of a call over the ABI.
+struct Outcome {
+  harena_status status = HARENA_OK;
+  json result;
+  std::string message;
+  int cause = 0;
+  std::string cause_detail;
+};
+
+struct CommandResult {
+  std::string output;
+  int exit = -1;
+};
+
+/// One loaded plugin with its own instance name, cgroups and folders; all of it is gone when it ends.
+class Backend {
+ public:
+  /// Empty when this host can run containers, else the sentence to skip with.
+  static std::string why_not();
+
+  explicit Backend(json config = json::object());
+  ~Backend();
+
+  Outcome create(const std::string& id, json params = json::object(), std::int64_t deadline_ns = 0);
+  Outcome stop(const std::string& id, std::int64_t grace_ms = 0);
+  Outcome pause(const std::string& id);
+  Outcome resume(const std::string& id);
+  Outcome usage(const std::string& id);
+  Outcome sweep(const std::vector<std::string>& known);
+  Outcome recover(const std::string& id, const std::string& state);
+  Outcome probe();
+  /// What a killed daemon leaves: the instance is forgotten without a word to anybody, and a new one made.
+  void restart();
+
+  CommandResult run(const std::string& id, const std::vector<std::string>& argv);
+  CommandResult shell(const std::string& id, const std::string& text) { return run(id, {"sh", "-c", text}); }
+  /// Starts it and doesn't wait; the connection.
+  int start(const std::string& id, const std::vector<std::string>& argv);
+
+  const std::string& instance() const { return instance_; }
+  std::filesystem::path folder() const { return folder_; }
+  std::filesystem::path state_dir(const std::string& id) const { return folder_ / "state" / id; }
+  pid_t launcher_pid() const;
+  std::vector<json>& events() { return events_; }
+  void remove_folders(const std::string& id);
+
+ private:
+  void load();
+  Outcome call(const std::function<harena_status(const harena_call*)>& body, std::int64_t deadline_ns = 0);
+  static harena_str view(const std::string& text) { return {text.data(), text.size()}; }
+
+  std::string instance_;
+  std::filesystem::path folder_;
+  json config_;
+  harena_host host_{};
+  void* plugin_ = nullptr;
+  const harena_backend* table_ = nullptr;
+  std::vector<json> events_;
+};
+
+/// 20 characters, different in every process and call.
+std::string new_id();
+/// The image; made once a process. Empty path when mkfs.erofs or busybox is missing.
+std::string image_path();
+std::string read_text(const std::filesystem::path& path);
+
+}  // namespace harena::container::testing

@@ -1,0 +1,161 @@
+#include "sdk/support/cgroup_group.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <set>
+
+#include "sdk/base/text.hpp"
+#include "sdk/support/files.hpp"
+#include "sdk/support/process.hpp"
+
+namespace harena {
+namespace {
+
+/// How long one freeze may take before SIGKILL is sent to what isn't frozen yet.
+constexpr std::int64_t kFreezeForKillNs = 1'000'000'000;
+
+Status collect_processes(int group, std::vector<pid_t>& pids) {
+  HARENA_TRY(auto text, read_file_at(group, "cgroup.procs", 16 << 20));
+  for (const auto& line : split(text, '\n')) {
+    auto pid = parse_int(line, 1, INT32_MAX, "pid");
+    if (pid.ok()) pids.push_back(static_cast<pid_t>(*pid));
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> groups_below(int group) {
+  HARENA_TRY(auto names, list_directory(group, "."));
+  std::erase_if(names, [group](const std::string& name) {
+    struct stat info{};
+    return ::fstatat(group, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode);
+  });
+  return names;
+}
+
+}  // namespace
+
+Result<std::int64_t> cgroup_stat(const std::string& text, const std::string& key) {
+  for (const auto& line : split(text, '\n')) {
+    if (line.size() > key.size() && line.starts_with(key) && line[key.size()] == ' ') {
+      return parse_int(std::string_view(line).substr(key.size() + 1), INT64_MIN, INT64_MAX, key);
+    }
+  }
+  return make_error(ErrorCode::not_found, "no '" + key + "' in a cgroup file");
+}
+
+Result<CgroupGroup> CgroupGroup::open(int parent, const std::string& name) {
+  HARENA_TRY(UniqueFd fd, open_directory(parent, name));
+  return CgroupGroup(std::move(fd));
+}
+
+Result<CgroupGroup> CgroupGroup::make(int parent, const std::string& name) {
+  if (::mkdirat(parent, name.c_str(), 0755) != 0) return errno_error(errno, "make cgroup " + name);
+  return open(parent, name);
+}
+
+Result<std::vector<pid_t>> CgroupGroup::processes() const {
+  std::vector<pid_t> pids;
+  HARENA_TRY_STATUS(collect_processes(fd_.get(), pids));
+  HARENA_TRY(auto names, groups_below(fd_.get()));
+  for (const auto& name : names) {
+    auto below = open(fd_.get(), name);
+    if (!below.ok()) continue;  // removed in between
+    auto more = below->processes();
+    if (more.ok()) pids.insert(pids.end(), more->begin(), more->end());
+  }
+  return pids;
+}
+
+Result<bool> CgroupGroup::populated() const {
+  HARENA_TRY(auto text, read_file_at(fd_.get(), "cgroup.events"));
+  HARENA_TRY(auto value, cgroup_stat(text, "populated"));
+  return value != 0;
+}
+
+Result<bool> CgroupGroup::frozen() const {
+  HARENA_TRY(auto text, read_file_at(fd_.get(), "cgroup.events"));
+  HARENA_TRY(auto value, cgroup_stat(text, "frozen"));
+  return value != 0;
+}
+
+Status CgroupGroup::wait_event(const std::string& key, std::int64_t value, std::int64_t deadline_ns) const {
+  UniqueFd events(::openat(fd_.get(), "cgroup.events", O_RDONLY | O_CLOEXEC));
+  if (!events) return errno_error(errno, "open cgroup.events");
+  while (true) {
+    // kernfs wakes poll(2) with POLLPRI when the file has changed since this descriptor last read it.
+    char text[256];
+    const ssize_t got = ::pread(events.get(), text, sizeof text, 0);
+    if (got < 0) return errno_error(errno, "read cgroup.events");
+    HARENA_TRY(auto now, cgroup_stat(std::string(text, static_cast<std::size_t>(got)), key));
+    if (now == value) return {};
+    pollfd watched{events.get(), POLLPRI, 0};
+    const int ready = ::poll(&watched, 1, poll_timeout_ms(deadline_ns));
+    if (ready == 0) {
+      return make_error(ErrorCode::deadline_exceeded, "the cgroup didn't become " + key + "=" + std::to_string(value) + " in time");
+    }
+  }
+}
+
+Status CgroupGroup::freeze(std::int64_t deadline_ns) const {
+  HARENA_TRY_STATUS(write_file_at(fd_.get(), "cgroup.freeze", "1"));
+  auto status = wait_event("frozen", 1, deadline_ns);
+  if (!status.ok()) (void)write_file_at(fd_.get(), "cgroup.freeze", "0");
+  return status;
+}
+
+Status CgroupGroup::thaw(std::int64_t deadline_ns) const {
+  HARENA_TRY_STATUS(write_file_at(fd_.get(), "cgroup.freeze", "0"));
+  return wait_event("frozen", 0, deadline_ns);
+}
+
+Status CgroupGroup::wait_empty(std::int64_t deadline_ns) const { return wait_event("populated", 0, deadline_ns); }
+
+Status CgroupGroup::kill_each() const {
+  HARENA_TRY(auto listed, processes());
+  std::vector<std::pair<pid_t, UniqueFd>> held;
+  for (pid_t pid : listed) {
+    UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (fd) held.emplace_back(pid, std::move(fd));
+  }
+  // Only what is still listed now that it is held by descriptor: a pid that ended in between may be another's.
+  HARENA_TRY(auto now, processes());
+  const std::set<pid_t> still(now.begin(), now.end());
+  for (auto& [pid, fd] : held) {
+    if (still.count(pid) != 0) HARENA_TRY_STATUS(signal_process(fd.get(), SIGKILL));
+  }
+  return {};
+}
+
+Status CgroupGroup::kill_all(std::int64_t deadline_ns) const {
+  while (true) {
+    HARENA_TRY(bool alive, populated());
+    if (!alive) return {};
+    const std::int64_t patience = std::min(deadline_ns, monotonic_now_ns() + kFreezeForKillNs);
+    auto stopped = freeze(patience);
+    auto killed = kill_each();
+    HARENA_TRY_STATUS(write_file_at(fd_.get(), "cgroup.freeze", "0"));
+    HARENA_TRY_STATUS(std::move(killed));
+    auto empty = wait_empty(std::min(deadline_ns, monotonic_now_ns() + kFreezeForKillNs));
+    if (empty.ok()) return {};
+    if (monotonic_now_ns() >= deadline_ns) return empty;
+  }
+}
+
+Status remove_cgroup(int parent, const std::string& name) {
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  const int first_error = errno;
+  auto group = open_directory(parent, name);
+  if (!group.ok()) return errno_error(first_error, "remove cgroup " + name);
+  HARENA_TRY(auto names, groups_below(group->get()));
+  for (const auto& below : names) HARENA_TRY_STATUS(remove_cgroup(group->get(), below));
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return errno_error(errno, "remove cgroup " + name);
+}
+
+}  // namespace harena

@@ -1,0 +1,332 @@
+#include "sdk/support/cgroup_tree.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sdk/base/text.hpp"
+#include "sdk/support/files.hpp"
+
+namespace harena {
+namespace {
+
+constexpr const char* kPlatform = "platform";
+constexpr std::int64_t kPeriodUs = 100'000;
+
+std::string text_of(std::int64_t number) { return std::to_string(number); }
+
+/// cpu.shares of v1 for a cpu.weight of v2: 100 is 1024 in both kernels' eyes.
+std::int64_t shares_of(std::int64_t weight) { return std::max<std::int64_t>(2, weight * 1024 / 100); }
+
+Status check_component(const std::string& name) {
+  const bool good = !name.empty() && name.size() <= 128 && name != "." && name != ".." &&
+                    name.find_first_of("/\n") == std::string::npos;
+  if (good) return {};
+  return make_error(ErrorCode::invalid_argument, "'" + name + "' can't be the name of a cgroup: one path component of 1 to 128 characters");
+}
+
+Result<std::set<std::string>> directories(int at) {
+  HARENA_TRY(auto names, list_directory(at, "."));
+  std::set<std::string> found;
+  for (auto& name : names) {
+    struct stat info{};
+    if (::fstatat(at, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode)) found.insert(name);
+  }
+  return found;
+}
+
+bool exists(int at, const std::string& path) { return ::faccessat(at, path.c_str(), F_OK, 0) == 0; }
+
+std::optional<std::int64_t> number_in(int group, const std::string& file) {
+  auto text = read_file_at(group, file);
+  if (!text.ok()) return std::nullopt;
+  while (!text->empty() && text->back() == '\n') text->pop_back();
+  auto value = parse_int(*text, 0, INT64_MAX, file);
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<std::int64_t> stat_in(int group, const std::string& file, const std::string& key) {
+  auto text = read_file_at(group, file);
+  if (!text.ok()) return std::nullopt;
+  auto value = cgroup_stat(*text, key);
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+std::optional<std::int64_t> times(std::optional<std::int64_t> value, std::int64_t factor) {
+  return value ? std::optional(*value * factor) : value;
+}
+
+bool host_has_swap() {
+  auto text = read_file_at(AT_FDCWD, "/proc/swaps");
+  return text.ok() && split(*text, '\n').size() > 2;  // the first line is a heading, the last is empty
+}
+
+Status kill_and_remove(int parent, const std::string& name, std::int64_t deadline_ns) {
+  auto group = CgroupGroup::open(parent, name);
+  if (!group.ok()) return group.error().code == ErrorCode::not_found ? Status() : Status(std::move(group).error());
+  HARENA_TRY_STATUS(group->kill_all(deadline_ns));
+  return remove_cgroup(parent, name);
+}
+
+}  // namespace
+
+const std::vector<std::string>& CgroupTree::limit_names() {
+  static const std::vector<std::string> kNames = {"cpu", "memory", "swap", "pids"};
+  return kNames;
+}
+
+Result<CgroupTree> CgroupTree::open(const CgroupLayout& layout, const std::string& parent, const std::string& instance) {
+  HARENA_TRY_STATUS(check_component(parent));
+  HARENA_TRY_STATUS(check_component(instance));
+  CgroupTree tree;
+  tree.layout_ = layout;
+  tree.parent_ = parent;
+  tree.instance_name_ = instance;
+  HARENA_TRY(tree.v2_root_, open_directory(AT_FDCWD, layout.v2_root));
+  HARENA_TRY(UniqueFd above, ensure_directory(tree.v2_root_.get(), parent, 0755));
+  HARENA_TRY(tree.v2_instance_, ensure_directory(above.get(), instance, 0755));
+  HARENA_TRY(tree.v2_platform_, ensure_directory(tree.v2_instance_.get(), kPlatform, 0755));
+  for (const std::string controller : {"cpu", "memory", "pids"}) {
+    if (layout.v2_controllers.count(controller) == 0) continue;
+    Status enabled;
+    for (int level : {tree.v2_root_.get(), above.get(), tree.v2_instance_.get()}) {
+      if (enabled.ok()) enabled = write_file_at(level, "cgroup.subtree_control", "+" + controller);
+    }
+    if (enabled.ok()) {
+      tree.v2_enabled_.insert(controller);
+    } else {
+      tree.enable_errors_[controller] = enabled.error().message;
+    }
+  }
+  std::map<std::string, std::set<std::string>> by_root;
+  for (const auto& [controller, root] : layout.v1_roots) by_root[root].insert(controller);
+  for (auto& [root, controllers] : by_root) {
+    if (controllers == std::set<std::string>{"cpuset"} || controllers == std::set<std::string>{"blkio"}) continue;
+    Hierarchy hierarchy;
+    hierarchy.controllers = controllers;
+    HARENA_TRY(hierarchy.root, open_directory(AT_FDCWD, root));
+    HARENA_TRY(UniqueFd v1_above, ensure_directory(hierarchy.root.get(), parent, 0755));
+    HARENA_TRY(hierarchy.instance, ensure_directory(v1_above.get(), instance, 0755));
+    tree.v1_.push_back(std::move(hierarchy));
+  }
+  return tree;
+}
+
+const CgroupTree::Hierarchy* CgroupTree::v1(const std::string& controller) const {
+  for (const auto& hierarchy : v1_) {
+    if (hierarchy.controllers.count(controller) != 0) return &hierarchy;
+  }
+  return nullptr;
+}
+
+std::map<std::string, std::string> CgroupTree::unavailable_limits() const {
+  std::map<std::string, std::string> missing;
+  for (const std::string controller : {"cpu", "memory", "pids"}) {
+    if (v2_enabled_.count(controller) != 0 || v1(controller) != nullptr) continue;
+    auto error = enable_errors_.find(controller);
+    missing[controller] = error != enable_errors_.end() ? error->second : "no hierarchy of this host has the controller " + controller;
+  }
+  if (missing.count("memory") != 0) {
+    missing["swap"] = missing["memory"];
+  } else if (v2_enabled_.count("memory") == 0 && host_has_swap() && !exists(v1("memory")->instance.get(), "memory.memsw.limit_in_bytes")) {
+    missing["swap"] = "the kernel doesn't account for swap (boot with swapaccount=1) and the host has swap";
+  }
+  return missing;
+}
+
+Status CgroupTree::set_v2_limit(const std::string& limit, int group, const CgroupLimits& limits) const {
+  if (limit == "cpu") {
+    const std::string quota = text_of(limits.cpu_millicores * kPeriodUs / 1000);
+    HARENA_TRY_STATUS(write_file_at(group, "cpu.max", quota + " " + text_of(kPeriodUs)));
+    return write_file_at(group, "cpu.weight", text_of(limits.cpu_weight));
+  }
+  if (limit == "memory") {
+    // One process out of memory ends alone; the whole group isn't what the user asked to be killed.
+    return write_file_at(group, "memory.max", text_of(limits.memory_bytes));
+  }
+  if (limit == "swap") {
+    if (!exists(group, "memory.swap.max")) return {};  // a kernel without swap
+    return write_file_at(group, "memory.swap.max", text_of(limits.swap_bytes));
+  }
+  return write_file_at(group, "pids.max", text_of(limits.pids));
+}
+
+Status CgroupTree::set_v1_limit(const std::string& limit, const std::string& name, const CgroupLimits& limits) const {
+  const Hierarchy* hierarchy = v1(limit == "swap" ? "memory" : limit);
+  HARENA_TRY(UniqueFd group, open_directory(hierarchy->instance.get(), name));
+  if (limit == "cpu") {
+    HARENA_TRY_STATUS(write_file_at(group.get(), "cpu.cfs_period_us", text_of(kPeriodUs)));
+    HARENA_TRY_STATUS(write_file_at(group.get(), "cpu.cfs_quota_us", text_of(limits.cpu_millicores * kPeriodUs / 1000)));
+    return write_file_at(group.get(), "cpu.shares", text_of(shares_of(limits.cpu_weight)));
+  }
+  if (limit == "memory") return write_file_at(group.get(), "memory.limit_in_bytes", text_of(limits.memory_bytes));
+  if (limit == "swap") {
+    if (!exists(group.get(), "memory.memsw.limit_in_bytes")) return {};  // no swap on this host, or it is in `unavailable`
+    return write_file_at(group.get(), "memory.memsw.limit_in_bytes", text_of(limits.memory_bytes + limits.swap_bytes));
+  }
+  return write_file_at(group.get(), "pids.max", text_of(limits.pids));
+}
+
+Status CgroupTree::set_limit(const std::string& limit, const std::string& name, int group, const CgroupLimits& limits) const {
+  const std::string controller = limit == "swap" ? "memory" : limit;
+  if (v2_enabled_.count(controller) != 0) return set_v2_limit(limit, group, limits);
+  return set_v1_limit(limit, name, limits);
+}
+
+Status CgroupTree::set_limits(const std::string& name, const CgroupLimits& limits, const std::set<std::string>& allow_missing,
+                              std::vector<std::string>& missing) const {
+  const auto unavailable = unavailable_limits();
+  HARENA_TRY(UniqueFd group, open_directory(v2_instance_.get(), name));
+  for (const auto& limit : limit_names()) {
+    auto why = unavailable.find(limit);
+    Status set = why != unavailable.end() ? Status(make_error(ErrorCode::failed_precondition, why->second))
+                                          : set_limit(limit, name, group.get(), limits);
+    if (set.ok()) continue;
+    if (allow_missing.count(limit) != 0) {
+      missing.push_back(limit);
+      continue;
+    }
+    Error error = infrastructure_error(ErrorCode::failed_precondition, "cgroup",
+                                       "the limit '" + limit + "' can't be set on this host: " + set.error().message +
+                                           "; the operator may allow sandboxes without it (allow_missing_limits)");
+    return error;
+  }
+  return {};
+}
+
+Result<SandboxGroups> CgroupTree::open_groups(const std::string& name) const {
+  SandboxGroups groups;
+  HARENA_TRY(groups.v2, open_directory(v2_instance_.get(), name));
+  for (const auto& hierarchy : v1_) {
+    UniqueFd tasks(::openat(hierarchy.instance.get(), (name + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+    if (!tasks) return errno_error(errno, "open " + name + "/tasks");
+    groups.v1_tasks.push_back(std::move(tasks));
+  }
+  if (v2_enabled_.count("memory") != 0) {
+    groups.memory_events.reset(::openat(groups.v2.get(), "memory.events", O_RDONLY | O_CLOEXEC));
+  } else if (const Hierarchy* memory = v1("memory")) {
+    groups.memory_events.reset(::openat(memory->instance.get(), (name + "/memory.oom_control").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  return groups;
+}
+
+Result<SandboxGroups> CgroupTree::make_sandbox(const std::string& name, const CgroupLimits& limits,
+                                               const std::set<std::string>& allow_missing) const {
+  HARENA_TRY_STATUS(check_component(name));
+  if (name == kPlatform) return make_error(ErrorCode::invalid_argument, "a sandbox can't be called 'platform'");
+  // The v2 group first: it is the one whose existence says that the name is taken.
+  if (::mkdirat(v2_instance_.get(), name.c_str(), 0755) != 0) return errno_error(errno, "make cgroup " + name);
+  std::vector<std::string> missing;
+  Status made;
+  for (const auto& hierarchy : v1_) {
+    if (::mkdirat(hierarchy.instance.get(), name.c_str(), 0755) != 0 && errno != EEXIST && made.ok()) {
+      made = errno_error(errno, "make v1 cgroup " + name);
+    }
+  }
+  if (made.ok()) made = set_limits(name, limits, allow_missing, missing);
+  if (made.ok()) {
+    auto groups = open_groups(name);
+    if (groups.ok()) {
+      groups->missing = std::move(missing);
+      return groups;
+    }
+    made = std::move(groups).error();
+  }
+  (void)remove_sandbox(name, 0);
+  return std::move(made).error();
+}
+
+Result<CgroupGroup> CgroupTree::open_sandbox(const std::string& name) const {
+  HARENA_TRY_STATUS(check_component(name));
+  return CgroupGroup::open(v2_instance_.get(), name);
+}
+
+Result<std::set<std::string>> CgroupTree::sandboxes() const {
+  HARENA_TRY(auto names, directories(v2_instance_.get()));
+  for (const auto& hierarchy : v1_) {
+    HARENA_TRY(auto more, directories(hierarchy.instance.get()));
+    names.merge(more);
+  }
+  names.erase(kPlatform);
+  return names;
+}
+
+Status CgroupTree::remove_sandbox(const std::string& name, std::int64_t deadline_ns) const {
+  HARENA_TRY_STATUS(check_component(name));
+  HARENA_TRY_STATUS(kill_and_remove(v2_instance_.get(), name, deadline_ns));
+  for (const auto& hierarchy : v1_) HARENA_TRY_STATUS(remove_cgroup(hierarchy.instance.get(), name));
+  return {};
+}
+
+void CgroupTree::usage_v1(const std::string& name, CgroupUsage& usage) const {
+  if (const Hierarchy* cpu = v1("cpu")) {
+    auto group = open_directory(cpu->instance.get(), name);
+    if (group.ok()) usage.cpu_throttled_ns = stat_in(group->get(), "cpu.stat", "throttled_time");
+  }
+  if (const Hierarchy* memory = v1("memory")) {
+    auto group = open_directory(memory->instance.get(), name);
+    if (group.ok()) {
+      usage.memory_bytes = number_in(group->get(), "memory.usage_in_bytes");
+      usage.memory_peak_bytes = number_in(group->get(), "memory.max_usage_in_bytes");
+      usage.oom_kills = stat_in(group->get(), "memory.oom_control", "oom_kill");
+    }
+  }
+  if (const Hierarchy* pids = v1("pids")) {
+    auto group = open_directory(pids->instance.get(), name);
+    if (group.ok()) usage.pids = number_in(group->get(), "pids.current");
+  }
+}
+
+Result<CgroupUsage> CgroupTree::usage(const std::string& name) const {
+  HARENA_TRY(auto group, open_sandbox(name));
+  CgroupUsage usage;
+  // cpu.stat counts in every v2 group, also where the cpu controller is a v1 one.
+  usage.cpu_ns = times(stat_in(group.fd(), "cpu.stat", "usage_usec"), 1000);
+  usage.cpu_throttled_ns = times(stat_in(group.fd(), "cpu.stat", "throttled_usec"), 1000);
+  usage.memory_bytes = number_in(group.fd(), "memory.current");
+  usage.memory_peak_bytes = number_in(group.fd(), "memory.peak");
+  usage.oom_kills = stat_in(group.fd(), "memory.events", "oom_kill");
+  usage.pids = number_in(group.fd(), "pids.current");
+  usage_v1(name, usage);
+  return usage;
+}
+
+Result<CgroupGroup> CgroupTree::make_platform(const std::string& name) const {
+  HARENA_TRY_STATUS(check_component(name));
+  return CgroupGroup::make(v2_platform_.get(), name);
+}
+
+Result<CgroupGroup> CgroupTree::open_platform(const std::string& name) const {
+  HARENA_TRY_STATUS(check_component(name));
+  return CgroupGroup::open(v2_platform_.get(), name);
+}
+
+Result<std::set<std::string>> CgroupTree::platforms() const { return directories(v2_platform_.get()); }
+
+Status CgroupTree::remove_platform(const std::string& name, std::int64_t deadline_ns) const {
+  HARENA_TRY_STATUS(check_component(name));
+  return kill_and_remove(v2_platform_.get(), name, deadline_ns);
+}
+
+Result<UniqueFd> CgroupTree::lock() const {
+  HARENA_TRY(UniqueFd fd, open_directory(v2_instance_.get(), "."));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  return make_error(ErrorCode::failed_precondition,
+                    "the cgroup " + parent_ + "/" + instance_name_ + " is served by another process; give each harenad its own instance name");
+}
+
+Status CgroupTree::remove_instance() const {
+  std::vector<int> roots = {v2_root_.get()};
+  for (const auto& hierarchy : v1_) roots.push_back(hierarchy.root.get());
+  for (int root : roots) {
+    HARENA_TRY(UniqueFd above, open_directory(root, parent_));
+    HARENA_TRY_STATUS(remove_cgroup(above.get(), instance_name_));
+    (void)::unlinkat(root, parent_.c_str(), AT_REMOVEDIR);  // only when no other instance is left
+  }
+  return {};
+}
+
+}  // namespace harena

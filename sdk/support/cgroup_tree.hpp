@@ -1,0 +1,116 @@
+#pragma once
+// The groups of one Harena instance in every hierarchy of the host: PARENT/INSTANCE/NAME.
+//
+// v2:      PARENT/INSTANCE/NAME            a sandbox: membership, freezing, and on a unified host the limits
+//          PARENT/INSTANCE/NAME/cmd-N      one command (made by the shim, without controllers)
+//          PARENT/INSTANCE/platform/NAME   the sandbox's shim, without limits
+// v1:      PARENT/INSTANCE/NAME            limits only; a process joins by writing "0" into `tasks`, which takes no global lock
+//
+// On a unified host the controllers cpu, memory and pids are enabled from the root down to PARENT/INSTANCE; no
+// process lives in an inner group.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sdk/base/result.hpp"
+#include "sdk/base/unique_fd.hpp"
+#include "sdk/support/cgroup_group.hpp"
+#include "sdk/support/cgroup_layout.hpp"
+
+namespace harena {
+
+/// What a sandbox may use. All are required to be enforced unless the caller allows one to be missing.
+struct CgroupLimits {
+  /// CPU time in thousandths of a core (CFS quota over 100 ms); at least 10.
+  std::int64_t cpu_millicores = 1000;
+  /// 1..10000 as in cpu.weight of v2; 100 is normal.
+  std::int64_t cpu_weight = 100;
+  std::int64_t memory_bytes = 0;
+  /// Beside the memory; 0: none.
+  std::int64_t swap_bytes = 0;
+  std::int64_t pids = 0;
+};
+
+/// Keys are absent when the host can't measure them.
+struct CgroupUsage {
+  std::optional<std::int64_t> cpu_ns, cpu_throttled_ns, memory_bytes, memory_peak_bytes, pids, oom_kills;
+};
+
+/// The descriptors of a sandbox's groups, as the launcher and the shim need them.
+struct SandboxGroups {
+  UniqueFd v2;
+  /// One `tasks` file a v1 hierarchy, opened for writing; empty on a unified host.
+  std::vector<UniqueFd> v1_tasks;
+  /// memory.events (v2) or memory.oom_control (v1): both have a line "oom_kill N". None if there is no memory controller.
+  UniqueFd memory_events;
+  /// Limits that could not be set and were allowed to be missing.
+  std::vector<std::string> missing;
+};
+
+/// Thread-safe: all state is in the kernel.
+class CgroupTree {
+ public:
+  /// Names of limits as in `allow_missing`: cpu, memory, swap, pids.
+  static const std::vector<std::string>& limit_names();
+
+  /// Makes PARENT/INSTANCE in every hierarchy. Names are one path component each.
+  static Result<CgroupTree> open(const CgroupLayout& layout, const std::string& parent, const std::string& instance);
+
+  /// Why a limit can't be set on this host, by name; empty when all can.
+  std::map<std::string, std::string> unavailable_limits() const;
+
+  /// Makes the groups of a sandbox with its limits. Whatever was made is removed again on failure.
+  /// failed_precondition names the limit that this host can't set; already_exists when the name is in use.
+  Result<SandboxGroups> make_sandbox(const std::string& name, const CgroupLimits& limits,
+                                     const std::set<std::string>& allow_missing) const;
+  Result<CgroupGroup> open_sandbox(const std::string& name) const;
+  /// Names of all sandboxes that have a group in any hierarchy.
+  Result<std::set<std::string>> sandboxes() const;
+  /// Kills what lives in the sandbox's groups and removes them. Idempotent.
+  Status remove_sandbox(const std::string& name, std::int64_t deadline_ns) const;
+  Result<CgroupUsage> usage(const std::string& name) const;
+
+  /// The group of a sandbox's shim, or of the launcher.
+  Result<CgroupGroup> make_platform(const std::string& name) const;
+  Result<CgroupGroup> open_platform(const std::string& name) const;
+  Result<std::set<std::string>> platforms() const;
+  Status remove_platform(const std::string& name, std::int64_t deadline_ns) const;
+
+  /// Takes the lock of this instance, held as long as the descriptor: two daemons with one instance name would sweep away each
+  /// other's sandboxes. failed_precondition when another process has it.
+  Result<UniqueFd> lock() const;
+  /// Removes PARENT/INSTANCE if nothing lives in it (for tests and uninstalling).
+  Status remove_instance() const;
+
+ private:
+  struct Hierarchy {
+    std::set<std::string> controllers;
+    UniqueFd root;      // where the hierarchy is mounted
+    UniqueFd instance;  // PARENT/INSTANCE
+  };
+  CgroupTree() = default;
+  const Hierarchy* v1(const std::string& controller) const;
+  Status set_limits(const std::string& name, const CgroupLimits& limits, const std::set<std::string>& allow_missing,
+                    std::vector<std::string>& missing) const;
+  Status set_v2_limit(const std::string& limit, int group, const CgroupLimits& limits) const;
+  Status set_v1_limit(const std::string& limit, const std::string& name, const CgroupLimits& limits) const;
+  Status set_limit(const std::string& limit, const std::string& name, int group, const CgroupLimits& limits) const;
+  Result<SandboxGroups> open_groups(const std::string& name) const;
+  void usage_v1(const std::string& name, CgroupUsage& usage) const;
+
+  CgroupLayout layout_;
+  std::string parent_;
+  std::string instance_name_;
+  UniqueFd v2_root_;
+  UniqueFd v2_instance_;
+  UniqueFd v2_platform_;
+  std::vector<Hierarchy> v1_;
+  std::set<std::string> v2_enabled_;
+  std::map<std::string, std::string> enable_errors_;
+};
+
+}  // namespace harena

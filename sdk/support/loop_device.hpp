@@ -1,0 +1,22 @@
+#pragma once
+// Read-only loop devices for kernels that can't mount an image file directly.
+
+#include <string>
+
+#include "sdk/base/result.hpp"
+#include "sdk/base/unique_fd.hpp"
+
+namespace harena {
+
+struct LoopDevice {
+  /// Keep it open until the device is mounted: with the last user gone the kernel frees the device (autoclear).
+  UniqueFd fd;
+  /// "/dev/loop7"
+  std::string path;
+};
+
+/// Binds a free device to the image, read-only, autoclear, with direct I/O where the file below can.
+/// resource_exhausted when there is no free device. Needs /dev/loop-control.
+Result<LoopDevice> attach_loop_device(int image_fd);
+
+}  // namespace harena
