@@ -1,0 +1,3 @@
+#include "plugins/statestore-sqlite/sqlite_store.hpp"
+
+HARENA_PLUGIN(harena::sqlite::SqliteStore)
