@@ -156,4 +156,8 @@ std::string ImageReference::str() const {
   return project_.str() + "/" + name_ + (tag_ ? ":" + *tag_ : "@" + digest_->str());
 }
 
+std::string pinned_reference(const ImageReference& reference, const Digest& digest) {
+  return reference.project().str() + "/" + reference.name() + "@" + digest.str();
+}
+
 }  // namespace harena::image

@@ -46,4 +46,7 @@ class ImageReference {
   std::optional<Digest> digest_;
 };
 
+/// `project/name@sha256:...` of an image that `reference` names.
+std::string pinned_reference(const ImageReference& reference, const Digest& digest);
+
 }  // namespace harena::image
