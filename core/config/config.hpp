@@ -63,7 +63,8 @@ struct Config {
   LogConfig log;
   std::optional<TlsConfig> tls;  ///< of the API; absent: plain HTTP
 
-  /// What was read, for `harena doctor`; paths only, never the content of keys.
+  /// What was read, in the form of the file, for `harena doctor`: it reads back as an equal configuration. Of keys it
+  /// has the paths. A plugin's own configuration is shown as it was written.
   nlohmann::json to_json() const;
 };
 

@@ -8,7 +8,6 @@
 //   overlay.on_report("n1", taken_at_ns);   // drops those that were made before the report was taken
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,7 +16,7 @@
 
 namespace harena {
 
-/// Thread-safe, never blocks for I/O.
+/// Thread-safe, never blocks for I/O. A report costs what is in flight to its node; a snapshot, all that is.
 class InFlightOverlay {
  private:
   struct Book;
@@ -37,8 +36,10 @@ class InFlightOverlay {
 
    private:
     friend class InFlightOverlay;
-    Ticket(std::shared_ptr<Book> book, std::uint64_t id) : book_(std::move(book)), id_(id) {}
+    Ticket(std::shared_ptr<Book> book, std::string node, std::uint64_t id)
+        : book_(std::move(book)), node_(std::move(node)), id_(id) {}
     std::shared_ptr<Book> book_;
+    std::string node_;
     std::uint64_t id_ = 0;
   };
 

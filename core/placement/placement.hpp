@@ -2,9 +2,11 @@
 // Placement: which nodes to ask for a sandbox, in which order. A pure function of the node table, what is in flight,
 // the request and a source of randomness; the edge itself decides at admission (architecture.md, "The edge decides").
 //
-//   auto placement = place({nodes, overlay.snapshot(), request}, random);
-//   for (auto index : placement.candidates) try nodes[index];
-//   if (placement.candidates.empty()) return no_candidate_error(placement, nodes, request);
+//   const auto in_flight = overlay.snapshot();
+//   const PlacementInput input{nodes, in_flight, request};
+//   auto placement = place(input, random);
+//   if (placement.candidates.empty()) return no_candidate_error(placement, input);
+//   for (auto index : placement.candidates) ...nodes[index]...
 
 #include <cstdint>
 #include <map>
@@ -77,14 +79,16 @@ struct PlacementInput {
 };
 
 /// The share of its scarcest resource that would be promised with the request on it; above 1: no room. A resource of
-/// which the node has none and the request wants none doesn't count.
+/// which the node has none and the request wants none doesn't count. A node that reports no capacity for what is asked
+/// has no room.
 double load_with(const NodeView& node, const NodeAmount& in_flight, const NodeAmount& demand);
 
 /// Looks at nodes in random order until it has enough: O(k) where most nodes fit, O(nodes) where few do.
 Placement place(const PlacementInput& input, RandomSource& random);
 
-/// unavailable or resource_exhausted (retry other_node when time may help) saying how many nodes lack what, with
-/// one example each: "no node can take it: 2 have no usable backend 'microvm' (n1: no /dev/kvm), ...".
+/// Says how many nodes lack what, with one example each: "no node can take it: of 3, 2 without a usable backend
+/// 'microvm' (n1 no /dev/kvm), ...". resource_exhausted when some lack only room (repeat later), unavailable when some
+/// are not healthy or refused, else failed_precondition: no node has the backend or the labels.
 Error no_candidate_error(const Placement& placement, const PlacementInput& input);
 
 }  // namespace harena
