@@ -1,0 +1,46 @@
+#include "core/api/endpoint.hpp"
+
+#include "sdk/base/text.hpp"
+
+namespace harena {
+
+using http::Task;
+
+Result<std::string> bearer_token(const http::Request& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  const auto header = request.header("Authorization").value_or("");
+  const bool is_bearer = header.size() > kScheme.size() &&
+                         std::equal(kScheme.begin(), kScheme.end(), header.begin(), [](char a, char b) {
+                           return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
+                         });
+  if (is_bearer) return std::string(header.substr(kScheme.size()));
+  return make_error(ErrorCode::unauthenticated, "a call must carry 'Authorization: Bearer TOKEN'");
+}
+
+Result<Principal> ApiRouter::authenticate(const http::Request& request) {
+  HARENA_TRY(const auto token, bearer_token(request));
+  return authenticator_.authenticate(token);
+}
+
+void ApiRouter::add(std::string method, std::string pattern, http::RouteInfo info, Route route) {
+  auto handler = [this, route = std::move(route)](http::Request& request, http::ResponseWriter& response) {
+    return run(route, request, response);
+  };
+  auto added = router_.add({std::move(method), std::move(pattern), std::move(info), std::move(handler)});
+  if (!added.ok() && status_.ok()) status_ = std::move(added);
+}
+
+Task<Status> ApiRouter::run(const Route& route, http::Request& request, http::ResponseWriter& response) {
+  auto principal = authenticate(request);
+  if (!principal.ok()) co_return std::move(principal).error();
+  ApiCall call{request, response, *std::move(principal), {}};
+  call.context.principal = call.principal.id;
+  call.context.trace_id = std::string(request.header("X-Trace-Id").value_or(""));
+  if (call.context.trace_id.empty()) call.context.trace_id = random_.hex(8);
+  auto reply = co_await route(call);
+  if (!reply.ok()) co_return std::move(reply).error();
+  if (reply->status == 0) co_return ok_status();
+  co_return co_await response.send_json(reply->status, reply->body);
+}
+
+}  // namespace harena

@@ -1,0 +1,174 @@
+// The schemas of the API's documents. docs/http-api.md is the same for people.
+#include "core/api/openapi.hpp"
+
+namespace harena {
+namespace {
+
+constexpr const char* kSchemas = R"json({
+  "ErrorBody": {"type": "object", "required": ["error"], "properties": {"error": {"$ref": "#/components/schemas/Error"}}},
+  "Error": {
+    "type": "object", "required": ["code", "message", "cause", "retry"],
+    "properties": {
+      "code": {"enum": ["cancelled", "unknown", "invalid_argument", "deadline_exceeded", "not_found", "already_exists",
+        "permission_denied", "resource_exhausted", "failed_precondition", "aborted", "out_of_range", "unimplemented",
+        "internal", "unavailable", "data_loss", "unauthenticated"]},
+      "message": {"type": "string", "description": "What was wrong with which value, and what would be right"},
+      "cause": {"enum": ["none", "agent", "limit", "infrastructure"]},
+      "retry": {"enum": ["never", "same_node", "other_node"]},
+      "details": {"type": "object"}
+    }
+  },
+  "CreateSandbox": {
+    "type": "object", "additionalProperties": false,
+    "properties": {
+      "project": {"type": "string", "default": "root", "description": "A path: root/rl/job-42"},
+      "task": {"type": "string", "default": ""},
+      "image": {"type": "string", "description": "project/name:tag or project/name@sha256:..."},
+      "workspaces": {"type": "array", "items": {"type": "string"}},
+      "toolkits": {"type": "array", "items": {"type": "string"}},
+      "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+      "idle_ttl_s": {"type": "integer", "minimum": 0, "maximum": 315360000, "default": 300, "description": "0: never"},
+      "idle_action": {"enum": ["stop", "pause"], "default": "stop"},
+      "lifetime_s": {"type": "integer", "minimum": 0, "maximum": 315360000, "default": 0, "description": "0: no end"},
+      "params": {"type": "object", "description": "The backend's own"},
+      "idempotency_key": {"type": "string", "maxLength": 128}
+    }
+  },
+  "Batch": {
+    "type": "object",
+    "properties": {
+      "requests": {"type": "array", "minItems": 1, "maxItems": 10000, "items": {"$ref": "#/components/schemas/CreateAnySandbox"}},
+      "count": {"type": "integer", "minimum": 1, "maximum": 10000},
+      "request": {"$ref": "#/components/schemas/CreateAnySandbox"}
+    }
+  },
+  "BatchLine": {
+    "type": "object", "required": ["index"],
+    "properties": {"index": {"type": "integer"}, "sandbox": {"$ref": "#/components/schemas/Sandbox"},
+      "error": {"$ref": "#/components/schemas/Error"}}
+  },
+  "State": {"enum": ["creating", "running", "pausing", "paused", "resuming", "stopping", "stopped", "failed"]},
+  "Ending": {
+    "type": "object", "required": ["cause", "detail", "message"],
+    "properties": {"cause": {"enum": ["none", "agent", "limit", "infrastructure"]}, "detail": {"type": "string"},
+      "message": {"type": "string"}}
+  },
+  "Sandbox": {
+    "type": "object", "required": ["id", "backend", "state", "project", "created_ms"],
+    "properties": {
+      "id": {"type": "string", "pattern": "^[0-9a-z]{20}$"}, "backend": {"type": "string"},
+      "state": {"$ref": "#/components/schemas/State"}, "project": {"type": "string"}, "task": {"type": "string"},
+      "image": {"type": "string"}, "workspaces": {"type": "array", "items": {"type": "string"}},
+      "toolkits": {"type": "array", "items": {"type": "string"}},
+      "labels": {"type": "object", "additionalProperties": {"type": "string"}}, "params": {"type": "object"},
+      "idle_ttl_s": {"type": "integer"}, "idle_action": {"enum": ["stop", "pause"]}, "lifetime_s": {"type": "integer"},
+      "created_by": {"type": "string"}, "created_ms": {"type": "integer"}, "changed_ms": {"type": "integer"},
+      "expires_ms": {"type": "integer", "description": "0: no end"}, "details": {"type": "object"},
+      "ending": {"$ref": "#/components/schemas/Ending"}
+    }
+  },
+  "SandboxList": {
+    "type": "object", "required": ["sandboxes", "next_cursor"],
+    "properties": {"sandboxes": {"type": "array", "items": {"$ref": "#/components/schemas/Sandbox"}},
+      "next_cursor": {"type": "string", "description": "Empty: the end"}}
+  },
+  "UpdateSandbox": {
+    "type": "object", "additionalProperties": false,
+    "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+      "idle_ttl_s": {"type": "integer", "minimum": 0}, "lifetime_s": {"type": "integer", "minimum": 0}}
+  },
+  "StopSandbox": {"type": "object", "additionalProperties": false,
+    "properties": {"grace_ms": {"type": "integer", "minimum": 0, "maximum": 600000, "default": 0}}},
+  "ForkSandbox": {"type": "object", "additionalProperties": false,
+    "properties": {"count": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1}}},
+  "StartCommand": {
+    "type": "object", "additionalProperties": false,
+    "properties": {
+      "argv": {"type": "array", "items": {"type": "string"}, "minItems": 1}, "shell": {"type": "string"},
+      "env": {"type": "object", "additionalProperties": {"type": "string"}}, "cwd": {"type": "string"},
+      "user": {"type": "string"}, "stdin": {"enum": ["none", "pipe"], "default": "none"},
+      "stdin_data": {"type": "string"}, "stdin_data_b64": {"type": "string"},
+      "pty": {"type": "object", "properties": {"rows": {"type": "integer"}, "cols": {"type": "integer"}}},
+      "timeout_ms": {"type": "integer", "minimum": 0}, "no_output_timeout_ms": {"type": "integer", "minimum": 0},
+      "output_limit_bytes": {"type": "integer", "minimum": 0, "default": 67108864},
+      "on_output_limit": {"enum": ["continue", "kill"], "default": "continue"},
+      "op": {"type": "string", "description": "Makes the start exactly-once"},
+      "on_disconnect": {"enum": ["keep", "kill"]}, "wait": {"type": "boolean", "default": false}
+    }
+  },
+  "Exit": {
+    "type": "object", "required": ["cause"],
+    "properties": {
+      "code": {"type": ["integer", "null"]}, "signal": {"type": ["string", "null"]},
+      "cause": {"enum": ["exit", "signal", "timeout", "no_output_timeout", "oom", "pids", "disk", "output_limit",
+        "sandbox_stopped", "platform"]},
+      "duration_ms": {"type": "integer"}
+    }
+  },
+  "Command": {
+    "type": "object", "required": ["id", "state"],
+    "properties": {
+      "id": {"type": "string"}, "op": {"type": "string"}, "argv": {"type": "array", "items": {"type": "string"}},
+      "shell": {"type": "string"}, "pid": {"type": "integer"}, "state": {"enum": ["running", "exited"]},
+      "started_ms": {"type": "integer"}, "stdout_bytes": {"type": "integer"}, "stderr_bytes": {"type": "integer"},
+      "exit": {"$ref": "#/components/schemas/Exit"}, "stdout": {"type": "string"}, "stdout_b64": {"type": "string"},
+      "stderr": {"type": "string"}, "stderr_b64": {"type": "string"}, "stdout_truncated": {"type": "boolean"},
+      "stderr_truncated": {"type": "boolean"}
+    }
+  },
+  "CommandList": {"type": "object", "required": ["commands"],
+    "properties": {"commands": {"type": "array", "items": {"$ref": "#/components/schemas/Command"}}}},
+  "FileStat": {
+    "type": "object", "required": ["type", "size", "mode"],
+    "properties": {
+      "name": {"type": "string"}, "name_b64": {"type": "string"}, "path": {"type": "string"},
+      "type": {"enum": ["file", "directory", "symlink", "fifo", "socket", "char_device", "block_device", "other"]},
+      "size": {"type": "integer"}, "mode": {"type": ["integer", "string"]}, "uid": {"type": "integer"}, "gid": {"type": "integer"},
+      "modified_ms": {"type": "integer"}, "target": {"type": "string"}
+    }
+  },
+  "FileList": {"type": "object", "required": ["entries", "next_cursor"],
+    "properties": {"entries": {"type": "array", "items": {"$ref": "#/components/schemas/FileStat"}},
+      "next_cursor": {"type": "string"}}},
+  "Image": {
+    "type": "object", "required": ["reference", "digest", "kind"],
+    "properties": {"reference": {"type": "string"}, "digest": {"type": "string"},
+      "kind": {"enum": ["base", "workspace", "toolkit"]}, "size": {"type": "integer"}}
+  },
+  "ImageList": {"type": "object", "required": ["images", "next_cursor"],
+    "properties": {"images": {"type": "array", "items": {"$ref": "#/components/schemas/Image"}},
+      "next_cursor": {"type": "string"}}},
+  "ImportImage": {
+    "type": "object", "additionalProperties": false, "required": ["reference", "source"],
+    "properties": {
+      "reference": {"type": "string"}, "kind": {"enum": ["base", "workspace", "toolkit"], "default": "base"},
+      "source": {"type": "object", "additionalProperties": false, "minProperties": 1,
+        "properties": {"docker": {"type": "string"}, "folder": {"type": "string"}, "archive": {"type": "string"},
+          "insecure": {"type": "boolean", "default": false, "description": "Plain HTTP for a registry"}}}
+    }
+  },
+  "TagImage": {"type": "object", "additionalProperties": false, "required": ["reference", "target"],
+    "properties": {"reference": {"type": "string"}, "target": {"type": "string"}}},
+  "Project": {"type": "object", "required": ["path"],
+    "properties": {"path": {"type": "string"}, "created_ms": {"type": "integer"}, "created_by": {"type": "string"},
+      "limits": {"$ref": "#/components/schemas/QuotaLimits"}}},
+  "QuotaLimits": {"type": "object", "additionalProperties": false,
+    "properties": {"sandboxes": {"type": ["integer", "null"]}, "cpu_milli": {"type": ["integer", "null"]},
+      "memory_bytes": {"type": ["integer", "null"]}}},
+  "CreateToken": {
+    "type": "object", "additionalProperties": false, "required": ["permissions"],
+    "properties": {"name": {"type": "string"}, "project": {"type": "string", "default": "root"},
+      "permissions": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+      "expires_s": {"type": "integer", "minimum": 0, "default": 0}, "form": {"enum": ["hrn", "e2b"], "default": "hrn"}}
+  },
+  "Token": {"type": "object", "required": ["id"],
+    "properties": {"id": {"type": "string"}, "name": {"type": "string"}, "project": {"type": "string"},
+      "permissions": {"type": "array", "items": {"type": "string"}}, "created_ms": {"type": "integer"},
+      "expires_ms": {"type": "integer"}, "secret": {"type": "string", "description": "Only in the answer to its making"}}}
+})json";
+
+}  // namespace
+
+nlohmann::json openapi_schemas() { return nlohmann::json::parse(kSchemas); }
+
+}  // namespace harena

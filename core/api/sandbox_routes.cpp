@@ -1,0 +1,204 @@
+#include "core/api/sandbox_routes.hpp"
+
+#include "core/api/batch.hpp"
+#include "core/api/image_access.hpp"
+#include "core/model/json_fields.hpp"
+#include "sdk/base/text.hpp"
+
+namespace harena {
+
+using http::Task;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t kMaxGraceMs = 600'000;
+constexpr std::int64_t kMaxForkCount = 1'000;
+
+Result<SandboxFilter> parse_states(SandboxFilter filter, std::string_view text) {
+  for (const auto& name : split(text, ',')) {
+    const auto state = sandbox_state_from_string(name);
+    if (!state) {
+      return make_error(ErrorCode::invalid_argument,
+                        "state '" + name + "' is none of creating running pausing paused resuming stopping stopped failed");
+    }
+    filter.states.push_back(*state);
+  }
+  return filter;
+}
+
+Result<SandboxFilter> parse_filter(const http::Query& query) {
+  SandboxFilter filter;
+  if (const auto project = query.get("project")) {
+    HARENA_TRY(filter.project, ProjectPath::parse(*project));
+  }
+  filter.task = query.get("task").value_or("");
+  filter.backend = query.get("backend").value_or("");
+  for (const auto label : query.get_all("label")) {
+    const auto equals = label.find('=');
+    if (equals == std::string_view::npos) {
+      return make_error(ErrorCode::invalid_argument, "label is '" + std::string(label) + "'; it must be key=value");
+    }
+    filter.labels[std::string(label.substr(0, equals))] = std::string(label.substr(equals + 1));
+  }
+  return parse_states(std::move(filter), query.get("state").value_or(""));
+}
+
+Result<std::string> parse_cursor(const http::Query& query) {
+  const auto cursor = query.get("cursor").value_or("");
+  if (cursor.empty()) return std::string();
+  HARENA_TRY(const auto id, SandboxId::parse(cursor));
+  return id.str();
+}
+
+Result<SandboxUpdate> parse_update(const json& body) {
+  JsonFields fields(body, "the update");
+  SandboxUpdate update;
+  const bool has_labels = fields.has("labels");
+  const bool has_idle = fields.has("idle_ttl_s");
+  const bool has_lifetime = fields.has("lifetime_s");
+  HARENA_TRY(auto labels, fields.string_map("labels"));
+  HARENA_TRY(const auto idle, fields.integer("idle_ttl_s", 0, 0, kMaxTtlSeconds));
+  HARENA_TRY(const auto lifetime, fields.integer("lifetime_s", 0, 0, kMaxTtlSeconds));
+  HARENA_TRY_STATUS(fields.finish());
+  HARENA_TRY_STATUS(check_labels(labels));
+  if (has_labels) update.labels = std::move(labels);
+  if (has_idle) update.idle_ttl_s = idle;
+  if (has_lifetime) update.lifetime_s = lifetime;
+  return update;
+}
+
+}  // namespace
+
+void SandboxRoutes::add_to(ApiRouter& router) {
+  using R = SandboxRoutes;
+  router.add("POST", "/v1/backends/{backend}/sandboxes", "create_sandbox", "Create a sandbox", this, &R::create);
+  router.add("POST", "/v1/backends/{backend}/sandboxes:batch", "create_sandboxes",
+             "Create many; results as they are ready", this, &R::create_batch);
+  router.add("GET", "/v1/sandboxes", "list_sandboxes", "List sandboxes", this, &R::list);
+  router.add("GET", "/v1/sandboxes/{id}", "get_sandbox", "One sandbox", this, &R::get);
+  router.add("PATCH", "/v1/sandboxes/{id}", "update_sandbox", "Change labels and times", this, &R::update);
+  router.add("POST", "/v1/sandboxes/{id}/pause", "pause_sandbox", "Pause", this, &R::pause);
+  router.add("POST", "/v1/sandboxes/{id}/resume", "resume_sandbox", "Resume", this, &R::resume);
+  router.add("POST", "/v1/sandboxes/{id}/stop", "stop_sandbox", "Stop", this, &R::stop);
+  router.add("DELETE", "/v1/sandboxes/{id}", "delete_sandbox", "Stop", this, &R::stop);
+  router.add("POST", "/v1/sandboxes/{id}/fork", "fork_sandbox", "Fork", this, &R::fork);
+  router.add("GET", "/v1/sandboxes/{id}/usage", "sandbox_usage", "What it uses", this, &R::usage);
+}
+
+Task<Result<Sandbox>> create_sandbox(ApiServices& services, const Principal& principal, CallContext context,
+                                     std::string backend, json body) {
+  HARENA_CO_TRY(auto spec, parse_create_spec(backend, body));
+  HARENA_CO_TRY_STATUS(services.iam.authorize(principal, Permission::sandbox_create, spec.project));
+  HARENA_CO_TRY_STATUS(check_may_use_images(services.iam, principal, spec));
+  co_return co_await services.fleet.create(std::move(context), std::move(spec));
+}
+
+SandboxRoutes::Answer SandboxRoutes::create(ApiCall& call) {
+  HARENA_CO_TRY(auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
+  if (const auto key = call.request.header("Idempotency-Key")) {
+    if (body.is_object() && body.contains("idempotency_key") && body["idempotency_key"] != std::string(*key)) {
+      co_return make_error(ErrorCode::invalid_argument, "the header Idempotency-Key and the body's idempotency_key differ");
+    }
+    if (body.is_object()) body["idempotency_key"] = std::string(*key);
+  }
+  const auto asked_ms = services_.clock.wall_ms();
+  HARENA_CO_TRY(const auto sandbox, co_await create_sandbox(services_, call.principal, call.context,
+                                                            call.request.param("backend"), std::move(body)));
+  co_return Reply{sandbox.created_ms >= asked_ms ? 201 : 200, to_public_json(sandbox)};
+}
+
+SandboxRoutes::Answer SandboxRoutes::create_batch(ApiCall& call) {
+  HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
+  HARENA_CO_TRY(auto requests, parse_batch(body));
+  co_return co_await run_batch(services_, call, std::move(requests));
+}
+
+Task<Result<Sandbox>> SandboxRoutes::permitted(ApiCall& call, Permission permission) {
+  HARENA_CO_TRY(const auto id, call.sandbox_id());
+  HARENA_CO_TRY(Edge* const edge, services_.fleet.edge_of(id));
+  HARENA_CO_TRY(auto sandbox, co_await edge->get(id));
+  const auto allowed = services_.iam.authorize(call.principal, permission, sandbox.spec.project);
+  if (allowed.ok()) co_return sandbox;
+  const bool may_read = services_.iam.authorize(call.principal, Permission::sandbox_read, sandbox.spec.project).ok();
+  if (may_read) co_return allowed.error();
+  co_return make_error(ErrorCode::not_found, "no sandbox " + id.str());
+}
+
+Task<Result<Edge*>> SandboxRoutes::permitted_edge(ApiCall& call, Permission permission) {
+  HARENA_CO_TRY(const auto sandbox, co_await permitted(call, permission));
+  co_return services_.fleet.edge_of(sandbox.id);
+}
+
+SandboxRoutes::Answer SandboxRoutes::list(ApiCall& call) {
+  HARENA_CO_TRY(const auto query, call.request.query());
+  HARENA_CO_TRY_STATUS(query.allow_only({"project", "task", "backend", "state", "label", "limit", "cursor"}));
+  HARENA_CO_TRY(auto filter, parse_filter(query));
+  if (!filter.project) filter.project = call.principal.project;
+  HARENA_CO_TRY_STATUS(services_.iam.authorize(call.principal, Permission::sandbox_read, *filter.project));
+  HARENA_CO_TRY(auto cursor, parse_cursor(query));
+  HARENA_CO_TRY(const auto limit, parse_int(query.get("limit").value_or("100"), 1, 1'000, "limit"));
+  HARENA_CO_TRY(const auto page, co_await services_.fleet.list(std::move(filter), std::move(cursor), limit));
+  json sandboxes = json::array();
+  for (const auto& sandbox : page.sandboxes) sandboxes.push_back(to_public_json(sandbox));
+  json body = {{"sandboxes", std::move(sandboxes)}, {"next_cursor", page.next_cursor}};
+  co_return Reply{200, std::move(body)};
+}
+
+SandboxRoutes::Answer SandboxRoutes::get(ApiCall& call) {
+  HARENA_CO_TRY(const auto sandbox, co_await permitted(call, Permission::sandbox_read));
+  co_return Reply{200, to_public_json(sandbox)};
+}
+
+SandboxRoutes::Answer SandboxRoutes::update(ApiCall& call) {
+  HARENA_CO_TRY(Edge* const edge, co_await permitted_edge(call, Permission::sandbox_use));
+  HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
+  HARENA_CO_TRY(auto update, parse_update(body));
+  HARENA_CO_TRY(const auto id, call.sandbox_id());
+  HARENA_CO_TRY(const auto sandbox, co_await edge->update(call.context, id, std::move(update)));
+  co_return Reply{200, to_public_json(sandbox)};
+}
+
+SandboxRoutes::Answer SandboxRoutes::pause(ApiCall& call) {
+  HARENA_CO_TRY(Edge* const edge, co_await permitted_edge(call, Permission::sandbox_use));
+  HARENA_CO_TRY(const auto id, call.sandbox_id());
+  HARENA_CO_TRY(const auto sandbox, co_await edge->pause(call.context, id));
+  co_return Reply{200, to_public_json(sandbox)};
+}
+
+SandboxRoutes::Answer SandboxRoutes::resume(ApiCall& call) {
+  HARENA_CO_TRY(Edge* const edge, co_await permitted_edge(call, Permission::sandbox_use));
+  HARENA_CO_TRY(const auto id, call.sandbox_id());
+  HARENA_CO_TRY(const auto sandbox, co_await edge->resume(call.context, id));
+  co_return Reply{200, to_public_json(sandbox)};
+}
+
+SandboxRoutes::Answer SandboxRoutes::stop(ApiCall& call) {
+  HARENA_CO_TRY(Edge* const edge, co_await permitted_edge(call, Permission::sandbox_stop));
+  HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
+  JsonFields fields(body, "the stop request");
+  HARENA_CO_TRY(const auto grace_ms, fields.integer("grace_ms", 0, 0, kMaxGraceMs));
+  HARENA_CO_TRY_STATUS(fields.finish());
+  HARENA_CO_TRY(const auto id, call.sandbox_id());
+  HARENA_CO_TRY(const auto sandbox, co_await edge->stop(call.context, id, grace_ms));
+  co_return Reply{200, to_public_json(sandbox)};
+}
+
+SandboxRoutes::Answer SandboxRoutes::fork(ApiCall& call) {
+  HARENA_CO_TRY(const auto sandbox, co_await permitted(call, Permission::sandbox_create));
+  HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
+  JsonFields fields(body, "the fork request");
+  HARENA_CO_TRY_STATUS(fields.integer("count", 1, 1, kMaxForkCount));
+  HARENA_CO_TRY_STATUS(fields.finish());
+  // The verb is in the backend contract; the core drives it when the first backend has it (docs/decisions/0003).
+  co_return make_error(ErrorCode::unimplemented, "the backend '" + sandbox.spec.backend + "' hasn't got fork");
+}
+
+SandboxRoutes::Answer SandboxRoutes::usage(ApiCall& call) {
+  HARENA_CO_TRY(Edge* const edge, co_await permitted_edge(call, Permission::sandbox_read));
+  HARENA_CO_TRY(const auto id, call.sandbox_id());
+  HARENA_CO_TRY(auto usage, co_await edge->usage(id));
+  co_return Reply{200, std::move(usage)};
+}
+
+}  // namespace harena

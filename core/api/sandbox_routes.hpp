@@ -1,0 +1,40 @@
+#pragma once
+// Sandboxes over HTTP: create, batch, list, get, update, pause, resume, stop, fork, usage (docs/http-api.md).
+
+#include "core/api/call.hpp"
+#include "core/api/endpoint.hpp"
+#include "core/api/services.hpp"
+
+namespace harena {
+
+class SandboxRoutes {
+ public:
+  explicit SandboxRoutes(ApiServices& services) : services_(services) {}
+  void add_to(ApiRouter& router);
+
+ private:
+  using Answer = http::Task<Result<Reply>>;
+  Answer create(ApiCall& call);
+  Answer create_batch(ApiCall& call);
+  Answer list(ApiCall& call);
+  Answer get(ApiCall& call);
+  Answer update(ApiCall& call);
+  Answer pause(ApiCall& call);
+  Answer resume(ApiCall& call);
+  Answer stop(ApiCall& call);
+  Answer fork(ApiCall& call);
+  Answer usage(ApiCall& call);
+
+  /// The sandbox of the path's id, if the caller has `permission` on its project; else not_found, as for an id that
+  /// doesn't exist, unless he may read it (then permission_denied).
+  http::Task<Result<Sandbox>> permitted(ApiCall& call, Permission permission);
+  http::Task<Result<Edge*>> permitted_edge(ApiCall& call, Permission permission);
+
+  ApiServices& services_;
+};
+
+/// Authorises, applies the header Idempotency-Key and asks the fleet. Used by single and batched creates.
+http::Task<Result<Sandbox>> create_sandbox(ApiServices& services, const Principal& principal, CallContext context,
+                                           std::string backend, nlohmann::json body);
+
+}  // namespace harena

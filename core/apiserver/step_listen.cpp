@@ -1,0 +1,43 @@
+#include <thread>
+
+#include "core/apiserver/apiserver_role.hpp"
+#include "sdk/http/tls.hpp"
+
+namespace harena {
+namespace {
+
+/// How long a stop waits for requests in flight. Streams can be resumed by their readers, so they are cut after it.
+constexpr std::chrono::seconds kDrain{20};
+
+std::size_t io_threads(const Config& config) {
+  if (config.limits.io_threads > 0) return static_cast<std::size_t>(config.limits.io_threads);
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+Step ApiserverRole::listen_step() {
+  return {"api",
+          [this]() -> Status {
+            const auto& config = parts_.config;
+            io_ = std::make_unique<http::IoThreads>(io_threads(config));
+            http::ServerOptions options;
+            http::TcpListen listen{.address = config.api.host, .port = config.api.port};
+            if (config.tls) {
+              HARENA_TRY(listen.tls, http::TlsContext::for_server({.certificate_chain_file = config.tls->cert, .private_key_file = config.tls->key}));
+            }
+            options.tcp = {std::move(listen)};
+            options.max_connections = static_cast<std::size_t>(config.limits.max_connections);
+            options.on_exchange = parts_.on_exchange;
+            HARENA_TRY(server_, http::Server::start(*io_, std::move(options), router_->handler()));
+            parts_.notice("info", "the API listens on " + config.api.host + ":" + std::to_string(server_->port()));
+            return ok_status();
+          },
+          [this] {
+            server_->stop(kDrain);
+            server_.reset();
+            io_.reset();
+          }};
+}
+
+}  // namespace harena

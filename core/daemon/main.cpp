@@ -1,0 +1,39 @@
+// harenad: all roles in one process.
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+
+#include "core/config/load.hpp"
+#include "core/daemon/daemon.hpp"
+
+namespace {
+
+int fail(const harena::Error& error) {
+  std::fprintf(stderr, "harenad: %s\n", error.describe().c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Harena's daemon: API, edge, watcher and IAM in one process"};
+  std::string config_file;
+  bool check = false;
+  app.add_option("--config", config_file, "Configuration file (default: " + std::string(harena::kDefaultConfigFile) + " if it exists)");
+  app.add_flag("--check-config", check, "Print the configuration as it would be used, and end");
+  app.set_version_flag("--version", std::string("harenad ") + HARENA_VERSION);
+  CLI11_PARSE(app, argc, argv);
+
+  auto config = harena::load_config(config_file.empty() ? std::nullopt : std::optional<std::filesystem::path>(config_file),
+                                    harena::process_environment());
+  if (!config.ok()) return fail(config.error());
+  if (check) {
+    std::printf("%s\n", config->to_json().dump(2).c_str());
+    return 0;
+  }
+  harena::Daemon daemon(*std::move(config));
+  if (auto status = daemon.run_until_signal(); !status.ok()) return fail(status.error());
+  return 0;
+}
