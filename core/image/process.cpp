@@ -60,8 +60,9 @@ class SpawnSetup {
   SpawnSetup(const SpawnSetup&) = delete;
   SpawnSetup& operator=(const SpawnSetup&) = delete;
 
-  Result<pid_t> spawn(const std::vector<std::string>& argv) {
-    const auto environment = tool_environment();
+  Result<pid_t> spawn(const std::vector<std::string>& argv, const std::vector<std::string>& more) {
+    auto environment = tool_environment();
+    environment.insert(environment.end(), more.begin(), more.end());
     pid_t pid = 0;
     const int failure = ::posix_spawnp(&pid, argv[0].c_str(), &actions_, &attributes_, pointers(argv).data(),
                                        pointers(environment).data());
@@ -104,12 +105,13 @@ int exit_code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 
 
 }  // namespace
 
-Result<ProcessOutcome> PosixSpawner::run(const std::vector<std::string>& argv, const Checkpoint& checkpoint) {
+Result<ProcessOutcome> PosixSpawner::run(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+                                         const Checkpoint& checkpoint) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "pipe");
   UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
-  HARENA_TRY(const pid_t pid, SpawnSetup(writer.get()).spawn(argv));
+  HARENA_TRY(const pid_t pid, SpawnSetup(writer.get()).spawn(argv, environment));
   writer.reset();
   // By number: glibc has no wrapper before 2.36. The process isn't waited for yet, so its number can't be another's.
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

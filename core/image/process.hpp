@@ -21,16 +21,19 @@ struct ProcessOutcome {
 class ProcessSpawner {
  public:
   virtual ~ProcessSpawner() = default;
-  /// Runs argv (argv[0] looked up in PATH) to its end with empty standard input. `checkpoint` is asked about five times
+  /// Runs argv (argv[0] looked up in PATH) to its end with empty standard input and with `environment` ("NAME=value")
+  /// beside what every tool gets. `checkpoint` is asked about five times
   /// a second; its error kills the process and all in its group. failed_precondition when the program isn't installed.
-  virtual Result<ProcessOutcome> run(const std::vector<std::string>& argv, const Checkpoint& checkpoint) = 0;
+  virtual Result<ProcessOutcome> run(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+                                     const Checkpoint& checkpoint) = 0;
 };
 
 /// posix_spawn (vfork semantics: a daemon with much memory doesn't pay for it), a process group of its own, a fixed
 /// environment: PATH, HOME and the proxy variables of this process. Thread-safe.
 class PosixSpawner final : public ProcessSpawner {
  public:
-  Result<ProcessOutcome> run(const std::vector<std::string>& argv, const Checkpoint& checkpoint) override;
+  Result<ProcessOutcome> run(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+                             const Checkpoint& checkpoint) override;
 };
 
 }  // namespace harena::image

@@ -95,7 +95,7 @@ Error explain_skopeo(const std::string& location, const std::string& output) {
 
 Status fetch_from_registry(ProcessSpawner& spawner, const std::string& location, const std::filesystem::path& layout,
                            const RegistryOptions& options, const Checkpoint& checkpoint) {
-  HARENA_TRY(const auto outcome, spawner.run(command(location, layout, options), checkpoint));
+  HARENA_TRY(const auto outcome, spawner.run(command(location, layout, options), {}, checkpoint));
   if (outcome.exit_code == 0) return ok_status();
   return explain_skopeo(location, outcome.output);
 }
