@@ -76,6 +76,7 @@ ErrorCode error_code_from_http(int status) {
 }
 
 std::string_view reason_phrase(int status) {
+  if (status == 103) return "Early Hints";
   if (status == 499) return "Client Closed Request";
   const auto known = boost::beast::http::int_to_status(static_cast<unsigned>(status));
   if (known == boost::beast::http::status::unknown) return {};
