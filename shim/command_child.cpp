@@ -1,0 +1,219 @@
+#include "shim/command_child.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <map>
+
+#include "sdk/base/text.hpp"
+#include "sdk/session/hello.hpp"
+#include "shim/process_set.hpp"
+#include "shim/spawn.hpp"
+#include "shim/users.hpp"
+
+namespace harena::shim {
+namespace {
+
+using session::StartRequest;
+using Environment = std::vector<std::string>;
+
+constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+bool is_device(int fd, unsigned major_number, unsigned minor_number) {
+  struct stat info{};
+  return ::fstat(fd, &info) == 0 && S_ISCHR(info.st_mode) && major(info.st_rdev) == major_number &&
+         minor(info.st_rdev) == minor_number;
+}
+
+/// The sandbox's own node if it is what it says, else the shim's.
+int open_null(const Sandbox& sandbox) {
+  int fd = ::open("/dev/null", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  return fd >= 0 && is_device(fd, 1, 3) ? fd : sandbox.null_fd();
+}
+
+Status set_stdio(int in, int out, int err) {
+  if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return errno_error(errno, "dup2");
+  return {};
+}
+
+/// A PTY of the sandbox's own devpts, so that `tty` and /dev/pts agree inside; its master goes to the shim.
+Status open_pty(const StartRequest& request, const Identity& identity, int channel) {
+  UniqueFd master(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  if (!master || !(is_device(master.get(), 5, 2))) {
+    return make_error(ErrorCode::failed_precondition, "the sandbox has no /dev/ptmx, so it can't have a PTY");
+  }
+  int unlock = 0;
+  if (::ioctl(master.get(), TIOCSPTLCK, &unlock) != 0) return errno_error(errno, "unlocking the PTY");
+  winsize size{request.rows, request.cols, 0, 0};
+  (void)::ioctl(master.get(), TIOCSWINSZ, &size);
+  // By descriptor, not by name: nothing that the agent mounted on /dev/pts comes between.
+  UniqueFd slave(static_cast<int>(::ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)));
+  if (!slave) return errno_error(errno, "opening the PTY");
+  (void)!::fchown(slave.get(), identity.uid, static_cast<gid_t>(-1));
+  if (::ioctl(slave.get(), TIOCSCTTY, 0) != 0) return errno_error(errno, "taking the PTY as terminal");
+  HARENA_TRY_STATUS(set_stdio(slave.get(), slave.get(), slave.get()));
+  send_report(channel, Report::pty, {}, master.get());
+  return {};
+}
+
+Status set_streams(const Sandbox& sandbox, const StartRequest& request, const ChildStdio& stdio,
+                   const Identity& identity, int channel) {
+  if (request.pty) return open_pty(request, identity, channel);
+  return set_stdio(stdio.in >= 0 ? stdio.in : open_null(sandbox), stdio.out, stdio.err);
+}
+
+Status enter_folder(const StartRequest& request, const Identity& identity) {
+  if (request.cwd.empty()) {
+    if (::chdir(identity.home.c_str()) != 0 && ::chdir("/") != 0) return errno_error(errno, "cwd '/'");
+    return {};
+  }
+  if (::chdir(request.cwd.c_str()) != 0) return errno_error(errno, "cwd '" + request.cwd + "'");
+  return {};
+}
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+void set_variable(Variables& all, const std::string& name, const std::string& value) {
+  auto it = std::find_if(all.begin(), all.end(), [&](const auto& v) { return v.first == name; });
+  if (it == all.end()) {
+    all.emplace_back(name, value);
+  } else {
+    it->second = value;
+  }
+}
+
+Environment make_environment(const Sandbox& sandbox, const StartRequest& request, const Identity& identity) {
+  Variables all;
+  if (!request.replace_env) {
+    all = {{"PATH", std::string(kDefaultPath)}};
+    for (const auto& [name, value] : sandbox.options().environment) set_variable(all, name, value);
+    set_variable(all, "HOME", identity.home);
+    set_variable(all, "USER", identity.name);
+    set_variable(all, "LOGNAME", identity.name);
+    if (request.pty) set_variable(all, "TERM", "xterm-256color");
+  }
+  for (const auto& [name, value] : request.env) set_variable(all, name, value);
+  Environment lines;
+  for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+std::string path_of(const Environment& environment) {
+  for (const auto& line : environment) {
+    if (line.rfind("PATH=", 0) == 0) return line.substr(5);
+  }
+  return std::string(kDefaultPath);
+}
+
+/// The script as a sealed memory file that its own first statement closes.
+Status offer_script(const std::string& text) {
+  UniqueFd file(static_cast<int>(::syscall(SYS_memfd_create, "script", MFD_ALLOW_SEALING | MFD_CLOEXEC)));
+  if (!file) return errno_error(errno, "memfd_create");
+  std::string content = "exec " + std::to_string(kScriptFd) + "<&-; " + text + "\n";
+  for (std::size_t done = 0; done < content.size();) {
+    auto wrote = ::write(file.get(), content.data() + done, content.size() - done);
+    if (wrote <= 0) return errno_error(errno, "writing the script");
+    done += static_cast<std::size_t>(wrote);
+  }
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+  // dup2 gives a descriptor without CLOEXEC: this one is meant to survive the exec.
+  if (::dup2(file.get(), kScriptFd) < 0) return errno_error(errno, "dup2");
+  return {};
+}
+
+Result<std::vector<std::string>> arguments(const StartRequest& request) {
+  if (request.shell.empty()) return request.argv;
+  if (request.shell.size() <= kMaxInlineShellBytes) return std::vector<std::string>{"/bin/sh", "-c", request.shell};
+  HARENA_TRY_STATUS(offer_script(request.shell));
+  return std::vector<std::string>{"/bin/sh", "-c", ". /proc/self/fd/" + std::to_string(kScriptFd), "sh"};
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (auto& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+Error exec_error(int error, const std::string& file, const std::string& path) {
+  if (error == ENOENT && ::access(file.c_str(), F_OK) == 0) {
+    return make_error(ErrorCode::not_found, "'" + file + "' is there, but the interpreter or loader that it names isn't");
+  }
+  if (error == ENOENT || error == ENOTDIR) {
+    return make_error(ErrorCode::not_found, "no such command '" + file + "'" +
+                                                (file.find('/') == std::string::npos ? " in PATH " + path : ""));
+  }
+  if (error == ENOEXEC) return make_error(ErrorCode::invalid_argument, "'" + file + "' isn't an executable (no #! line, and no binary of this machine)");
+  if (error == E2BIG) return make_error(ErrorCode::invalid_argument, "arguments and environment of '" + file + "' are too long for execve (128 KiB each, a quarter of the stack limit together)");
+  return errno_error(error, "running '" + file + "'");
+}
+
+/// Only returns if it failed.
+Error execute(std::vector<std::string> argv, Environment environment) {
+  std::string path = path_of(environment);
+  auto argument_pointers = pointers(argv);
+  auto environment_pointers = pointers(environment);
+  const std::string& file = argv.front();
+  if (file.find('/') != std::string::npos) {
+    ::execve(file.c_str(), argument_pointers.data(), environment_pointers.data());
+    return exec_error(errno, file, path);
+  }
+  int worst = ENOENT;
+  for (const auto& folder : split(path, ':')) {
+    ::execve((folder.empty() ? file : folder + "/" + file).c_str(), argument_pointers.data(), environment_pointers.data());
+    if (errno != ENOENT && errno != ENOTDIR) worst = errno;
+    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) break;
+  }
+  return exec_error(worst, file, path);
+}
+
+Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildStdio& stdio, int channel,
+               std::uint64_t mark, Environment& environment, std::vector<std::string>& argv) {
+  sandbox.restore_process_defaults();
+  if (mark != 0) put_mark(mark);
+  HARENA_TRY_STATUS(sandbox.join_v1_cgroups());
+  HARENA_TRY_STATUS(sandbox.enter_all());
+  ::setsid();
+  HARENA_TRY(auto identity, resolve_user(request.user, request.groups));
+  HARENA_TRY_STATUS(set_streams(sandbox, request, stdio, identity, channel));
+  HARENA_TRY_STATUS(sandbox.drop_capabilities());
+  bool unprivileged_host = !sandbox.has_namespaces() && request.user.empty() && ::geteuid() != 0;
+  if (!unprivileged_host) HARENA_TRY_STATUS(become(identity));
+  HARENA_TRY_STATUS(enter_folder(request, identity));
+  if (sandbox.has_namespaces()) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::umask(022);
+  environment = make_environment(sandbox, request, identity);
+  ::syscall(SYS_close_range, 3u, UINT_MAX, 4u /* CLOSE_RANGE_CLOEXEC */);
+  HARENA_TRY(argv, arguments(request));
+  return {};
+}
+
+}  // namespace
+
+void run_command_child(const Sandbox& sandbox, const StartRequest& request, const ChildStdio& stdio,
+                       int report_channel, std::uint64_t mark) {
+  int channel = ::fcntl(report_channel, F_DUPFD_CLOEXEC, 64);
+  Environment environment;
+  std::vector<std::string> argv;
+  auto prepared = prepare(sandbox, request, stdio, channel, mark, environment, argv);
+  if (!prepared) return send_report(channel, Report::error, session::encode_error(prepared.error()));
+  std::array<char, 8> pid;
+  session::put_u64(pid.data(), static_cast<std::uint64_t>(::getpid()));
+  send_report(channel, Report::pid, {pid.data(), pid.size()});
+  if (auto status = sandbox.install_seccomp(); !status) {
+    return send_report(channel, Report::error, session::encode_error(status.error()));
+  }
+  send_report(channel, Report::error, session::encode_error(execute(std::move(argv), std::move(environment))));
+}
+
+}  // namespace harena::shim

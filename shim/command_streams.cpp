@@ -1,0 +1,99 @@
+#include "shim/command_streams.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace harena::shim {
+
+void OutputPump::open(UniqueFd fd, bool is_pty, OnBytes on_bytes) {
+  fd_ = std::move(fd);
+  is_pty_ = is_pty;
+  on_bytes_ = std::move(on_bytes);
+  ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
+  watch_ = loop_.watch(fd_.get(), EPOLLIN, [this](std::uint32_t) { drain(kDrainBytes); });
+}
+
+Spool::Took OutputPump::take_once() {
+  if (!is_pty_) return spool_->take(fd_.get(), kDrainBytes);
+  std::array<char, 16384> buffer;
+  auto got = ::read(fd_.get(), buffer.data(), buffer.size());
+  if (got > 0) {
+    spool_->append({buffer.data(), static_cast<std::size_t>(got)});
+    return Spool::Took::some;
+  }
+  // EIO: no process has the terminal open any more.
+  return got < 0 && (errno == EAGAIN || errno == EINTR) ? Spool::Took::nothing_now : Spool::Took::end;
+}
+
+void OutputPump::drain(std::size_t at_most) {
+  if (!fd_) return;
+  std::uint64_t before = spool_->total();
+  auto took = Spool::Took::some;
+  while (took == Spool::Took::some && spool_->total() - before < at_most) took = take_once();
+  if (!is_pty_ && !grown_ && spool_->total() - before >= (64 << 10)) {
+    grown_ = true;
+    // A writer in bulk: fewer switches between it and the shim.
+    ::fcntl(fd_.get(), F_SETPIPE_SZ, kBigPipeBytes);
+  }
+  if (took == Spool::Took::end) close();
+  if (took == Spool::Took::end || spool_->total() != before) on_bytes_();
+}
+
+void OutputPump::drain_now() { drain(2 * kDrainBytes); }
+
+void OutputPump::close() {
+  loop_.forget(watch_);
+  fd_.reset();
+}
+
+void InputFeed::open(UniqueFd fd, bool is_pty) {
+  fd_ = std::move(fd);
+  is_pty_ = is_pty;
+  ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
+}
+
+std::int64_t InputFeed::write(std::string_view bytes) {
+  if (!is_open()) return -1;
+  std::int64_t done = 0;
+  while (!bytes.empty()) {
+    auto wrote = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0 && errno == EAGAIN) break;
+    if (wrote <= 0) return done > 0 ? done : -1;
+    at_line_start_ = bytes[static_cast<std::size_t>(wrote) - 1] == '\n';
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+    taken_ += static_cast<std::uint64_t>(wrote);
+    done += wrote;
+  }
+  return done;
+}
+
+void InputFeed::when_writable(std::function<void()> ready) {
+  loop_.forget(watch_);
+  if (!is_open()) return loop_.defer(std::move(ready));
+  watch_ = loop_.watch(fd_.get(), EPOLLOUT, [this, ready = std::move(ready)](std::uint32_t) {
+    loop_.forget(watch_);
+    ready();
+  });
+}
+
+void InputFeed::end() {
+  if (!is_open()) return;
+  loop_.forget(watch_);
+  ended_ = true;
+  // VEOF at the start of a line is end of file; in its middle the first one only hands the line over.
+  if (is_pty_) (void)!::write(fd_.get(), "\x04\x04", at_line_start_ ? 1 : 2);
+  fd_.reset();
+}
+
+void InputFeed::close() {
+  loop_.forget(watch_);
+  fd_.reset();
+  ended_ = true;
+}
+
+}  // namespace harena::shim

@@ -1,0 +1,173 @@
+#include "shim/command_table.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace harena::shim {
+
+using session::StartRequest;
+
+namespace {
+
+Error invalid(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+Status check_environment(const StartRequest& request) {
+  for (const auto& [name, value] : request.env) {
+    if (name.empty() || name.find('=') != std::string::npos || has_nul(name)) return invalid("env name '" + name + "': not empty, no '=' and no NUL");
+    if (has_nul(value)) return invalid("env value of '" + name + "' has a NUL byte, which execve(2) can't pass");
+  }
+  return {};
+}
+
+/// Length and two 64-bit FNV-1a hashes of what must agree under one op id: all but how the starter listens. It guards a
+/// client against its own mistakes, not against an attacker: whoever may start commands may start any.
+std::string arguments_digest(StartRequest request) {
+  request.attach = false;
+  std::string bytes = session::encode(request);
+  std::uint64_t a = 14695981039346656037u, b = 1099511628211u;
+  for (char c : bytes) {
+    a = (a ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    b = (b + static_cast<unsigned char>(c)) * 6364136223846793005u + (a >> 7);
+  }
+  return std::to_string(bytes.size()) + "/" + std::to_string(a) + "/" + std::to_string(b);
+}
+
+std::uint64_t number_of(const std::string& id) {
+  std::uint64_t number = 0;
+  if (id.size() < 2 || id[0] != 'c') return 0;
+  auto [end, error] = std::from_chars(id.data() + 1, id.data() + id.size(), number);
+  return error == std::errc() && end == id.data() + id.size() && id[1] != '0' ? number : 0;
+}
+
+}  // namespace
+
+Status check_start(const StartRequest& request) {
+  if (request.argv.empty() == request.shell.empty()) return invalid("a command has either argv or a shell text");
+  for (const auto& argument : request.argv) {
+    if (has_nul(argument)) return invalid("an argument has a NUL byte, which execve(2) can't pass");
+  }
+  if (!request.argv.empty() && request.argv.front().empty()) return invalid("argv[0] is empty: the name of the program");
+  if (has_nul(request.shell)) return invalid("the shell text has a NUL byte");
+  if (has_nul(request.cwd) || has_nul(request.user)) return invalid("cwd or user has a NUL byte");
+  if (request.op.size() > session::kMaxOpBytes) return invalid("op of " + std::to_string(request.op.size()) + " bytes: at most 128");
+  if (request.stdin_mode > session::StdinMode::pipe) return invalid("unknown stdin mode");
+  return check_environment(request);
+}
+
+CommandTable::CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox)
+    : loop_(loop), reaper_(reaper), sandbox_(sandbox) {
+  budget_.make_room = [this](std::uint64_t wanted) {
+    while (budget_.used + wanted > budget_.cap && evict_oldest()) {
+    }
+  };
+}
+
+Result<std::shared_ptr<Command>> CommandTable::under_op(const StartRequest& request) const {
+  auto it = ops_.find(request.op);
+  if (it == ops_.end()) {
+    if (old_op_set_.count(request.op) == 0) return std::shared_ptr<Command>();
+    return make_error(ErrorCode::failed_precondition, "op '" + request.op + "' ran already and its result isn't kept any more");
+  }
+  auto command = commands_.at(it->second.number);
+  if (arguments_digest(request) == it->second.digest) return command;
+  return make_error(ErrorCode::already_exists, "op '" + request.op + "' is command '" + command->id() +
+                                                   "', which was started with other arguments; another command needs another op");
+}
+
+Result<CommandTable::Found> CommandTable::start(const StartRequest& request) {
+  HARENA_TRY_STATUS(check_start(request));
+  if (!request.op.empty()) {
+    HARENA_TRY(auto existing, under_op(request));
+    if (existing) return Found{existing, true};
+  }
+  if (running() >= kMaxRunningCommands) return make_error(ErrorCode::resource_exhausted, "16384 commands are running in this sandbox");
+  std::uint64_t number = next_++;
+  std::uint64_t mark = kFirstMark + (static_cast<std::uint64_t>(::getpid()) << 24) + (number & 0xffffff);
+  auto command = std::make_shared<Command>(CommandHost{loop_, reaper_, sandbox_, budget_}, "c" + std::to_string(number), request, mark);
+  HARENA_TRY_STATUS(command->start());
+  commands_.emplace(number, command);
+  if (!request.op.empty()) ops_.emplace(request.op, Op{number, arguments_digest(request)});
+  return Found{command, false};
+}
+
+Result<std::shared_ptr<Command>> CommandTable::find(const std::string& id) const {
+  auto it = commands_.find(number_of(id));
+  if (it == commands_.end()) return make_error(ErrorCode::not_found, "no such command '" + id + "' in this sandbox");
+  return it->second;
+}
+
+session::CommandList CommandTable::list() const {
+  session::CommandList list;
+  for (const auto& [number, command] : commands_) list.commands.push_back(command->info());
+  return list;
+}
+
+void CommandTable::erase(const std::string& id) {
+  auto it = commands_.find(number_of(id));
+  if (it == commands_.end()) return;
+  const auto& op = it->second->request().op;
+  if (!op.empty()) ops_.erase(op);
+  // At the end of the turn: its own method may be what called this.
+  loop_.defer([command = it->second] {});
+  commands_.erase(it);
+}
+
+Status CommandTable::forget(const std::string& id) {
+  HARENA_TRY(auto command, find(id));
+  command->kill(session::ExitCause::killed);
+  const auto& op = command->request().op;
+  if (!op.empty()) {
+    old_ops_.push_back(op);
+    old_op_set_[op]++;
+    if (old_ops_.size() > kMaxRememberedOps) {
+      old_op_set_.erase(old_ops_.front());
+      old_ops_.pop_front();
+    }
+  }
+  erase(id);
+  return {};
+}
+
+void CommandTable::drop_failed(const std::string& id) { erase(id); }
+
+bool CommandTable::evict_oldest() {
+  for (const auto& [number, command] : commands_) {
+    // One that left wanted processes behind keeps its record: forgetting would end them.
+    if (!command->exit() || !command->output_closed() || command.use_count() > 1 || command->has_processes()) continue;
+    return forget(command->id()).ok();
+  }
+  return false;
+}
+
+void CommandTable::trim() {
+  while (commands_.size() - running() > kMaxEndedCommands && evict_oldest()) {
+  }
+}
+
+void CommandTable::kill_all(session::ExitCause cause) {
+  auto all = commands_;
+  for (const auto& [number, command] : all) command->kill(cause);
+}
+
+void CommandTable::signal_all(int signal) {
+  auto all = commands_;
+  for (const auto& [number, command] : all) (void)command->signal(signal, session::SignalTarget::tree);
+}
+
+std::size_t CommandTable::running() const {
+  return static_cast<std::size_t>(std::count_if(commands_.begin(), commands_.end(), [](const auto& c) { return !c.second->ended(); }));
+}
+
+void CommandTable::fill(session::Stats& stats) const {
+  stats.commands_running = static_cast<std::uint32_t>(running());
+  stats.commands_kept = static_cast<std::uint32_t>(commands_.size() - running());
+  stats.commands_started = next_ - 1;
+  stats.spool_bytes = budget_.used;
+}
+
+}  // namespace harena::shim

@@ -1,0 +1,69 @@
+#pragma once
+// The sandbox's commands, running and ended; op ids; what is kept and what has to go.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "sdk/session/hello.hpp"
+#include "shim/command.hpp"
+
+namespace harena::shim {
+
+inline constexpr std::size_t kMaxEndedCommands = 1000;
+inline constexpr std::size_t kMaxRememberedOps = 16384;
+inline constexpr std::size_t kMaxRunningCommands = 16384;
+
+class CommandTable {
+ public:
+  CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox);
+
+  struct Found {
+    std::shared_ptr<Command> command;
+    bool existing = false;
+  };
+  /// The command under the request's op, or a new one that has begun to start. Errors: invalid_argument, already_exists,
+  /// failed_precondition (op whose result isn't kept), resource_exhausted.
+  Result<Found> start(const session::StartRequest& request);
+  /// not_found names the id.
+  Result<std::shared_ptr<Command>> find(const std::string& id) const;
+  session::CommandList list() const;
+  /// Kills and forgets. not_found.
+  Status forget(const std::string& id);
+  /// Called when a command failed to start: its op may be used again.
+  void drop_failed(const std::string& id);
+  /// Call after a command ended: keeps the number of records in bounds.
+  void trim();
+  void kill_all(session::ExitCause cause);
+  void signal_all(int signal);
+  std::size_t running() const;
+  void fill(session::Stats& stats) const;
+
+ private:
+  Result<std::shared_ptr<Command>> under_op(const session::StartRequest& request) const;
+  /// Ended, without a reader, oldest first; false when there is none.
+  bool evict_oldest();
+  void erase(const std::string& id);
+
+  EventLoop& loop_;
+  Reaper& reaper_;
+  const Sandbox& sandbox_;
+  SpoolBudget budget_;
+  /// By number: oldest first.
+  std::map<std::uint64_t, std::shared_ptr<Command>> commands_;
+  struct Op {
+    std::uint64_t number;
+    std::string digest;
+  };
+  std::unordered_map<std::string, Op> ops_;
+  std::deque<std::string> old_ops_;
+  std::unordered_map<std::string, int> old_op_set_;
+  std::uint64_t next_ = 1;
+};
+
+/// invalid_argument names what is wrong.
+Status check_start(const session::StartRequest& request);
+
+}  // namespace harena::shim

@@ -1,0 +1,108 @@
+// Listing: names sorted by bytes, a folder before what is in it; so the path of the last entry is the cursor, and it works also
+// when that entry is gone by then.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sdk/base/text.hpp"
+#include "shim/file_verbs.hpp"
+#include "shim/remove_tree.hpp"
+
+namespace harena::shim {
+namespace {
+
+constexpr std::size_t kBatchEntries = 256;
+constexpr int kMaxDepth = 400;
+
+class Lister {
+ public:
+  Lister(WorkerChannel& channel, const session::FileListRequest& request)
+      : channel_(channel), request_(request), cursor_(split(request.cursor, '/')) {}
+
+  /// `behind`: how many leading parts of the cursor lead here; -1 when the cursor is behind us already.
+  Status walk(int folder, const std::string& prefix, int behind) {
+    auto names = folder_names(folder, prefix.empty() ? request_.path : prefix);
+    // What vanished or may not be read meanwhile, below the folder asked for, has no entries.
+    if (!names && !prefix.empty()) return {};
+    if (!names) return names.error();
+    bool guided = behind >= 0 && static_cast<std::size_t>(behind) < cursor_.size();
+    for (const auto& name : *names) {
+      std::string_view mark = guided ? std::string_view(cursor_[static_cast<std::size_t>(behind)]) : std::string_view();
+      if (guided && name < mark) continue;
+      bool on_path = guided && name == mark;
+      HARENA_TRY_STATUS(visit(folder, name, prefix.empty() ? name : prefix + "/" + name, on_path ? behind + 1 : -1));
+      if (full_) return {};
+    }
+    return {};
+  }
+
+  Result<std::string> finish() {
+    HARENA_TRY_STATUS(flush());
+    session::FileListEnd end;
+    if (full_) end.cursor = last_;
+    return session::encode(end);
+  }
+
+ private:
+  Status visit(int folder, const std::string& name, const std::string& path, int behind) {
+    struct stat info{};
+    if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
+    if (behind < 0) {
+      if (count_ == request_.limit) return full_ = true, ok_status();
+      HARENA_TRY_STATUS(emit(folder, name, path, info));
+    }
+    if (!request_.recursive || !S_ISDIR(info.st_mode) || ++depth_ > kMaxDepth) return {};
+    UniqueFd inside(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    Status status = inside ? walk(inside.get(), path, behind) : ok_status();
+    --depth_;
+    return status;
+  }
+
+  Status emit(int folder, const std::string& name, const std::string& path, const struct stat& info) {
+    auto stat = to_file_stat(info, path);
+    if (stat.type == session::FileType::symlink) {
+      UniqueFd link(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+      if (auto whole = stat_of(link.get(), path)) stat.target = whole->target;
+    }
+    batch_.entries.push_back(std::move(stat));
+    last_ = path;
+    ++count_;
+    return batch_.entries.size() >= kBatchEntries ? flush() : ok_status();
+  }
+
+  Status flush() {
+    if (batch_.entries.empty()) return {};
+    if (!channel_.send_message(session::FrameType::entries, batch_)) return make_error(ErrorCode::unavailable, "the client has left");
+    batch_.entries.clear();
+    return {};
+  }
+
+  WorkerChannel& channel_;
+  const session::FileListRequest& request_;
+  std::vector<std::string> cursor_;
+  session::FileEntries batch_;
+  std::string last_;
+  std::uint32_t count_ = 0;
+  int depth_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace
+
+Result<std::string> list_files(const FileTree& tree, WorkerChannel& channel, const session::FileListRequest& request) {
+  if (request.limit < 1 || request.limit > session::kMaxListEntries) {
+    return make_error(ErrorCode::invalid_argument, "limit " + std::to_string(request.limit) + ": 1 to " + std::to_string(session::kMaxListEntries));
+  }
+  HARENA_TRY(auto found, tree.find(request.path, Links::follow));
+  struct stat info{};
+  if (::fstat(found.get(), &info) != 0) return errno_error(errno, "stat of '" + request.path + "'");
+  if (!S_ISDIR(info.st_mode)) return make_error(ErrorCode::failed_precondition, "'" + request.path + "' isn't a folder");
+  Lister lister(channel, request);
+  HARENA_TRY_STATUS(lister.walk(found.get(), "", request.cursor.empty() ? -1 : 0));
+  return lister.finish();
+}
+
+}  // namespace harena::shim

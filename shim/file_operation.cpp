@@ -1,0 +1,87 @@
+#include "shim/file_operation.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "shim/file_worker.hpp"
+#include "shim/server.hpp"
+
+namespace harena::shim {
+namespace {
+
+/// Memory of a transfer (page cache, tmpfs) is charged to the sandbox like its own.
+UniqueFd file_leaf(const Sandbox& sandbox) {
+  if (!sandbox.has_cgroup()) return {};
+  (void)::mkdirat(sandbox.cgroup_fd(), "files", 0755);
+  return UniqueFd(::openat(sandbox.cgroup_fd(), "files", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+void kill_worker(const Child& worker) { ::syscall(SYS_pidfd_send_signal, worker.pidfd.get(), SIGKILL, nullptr, 0); }
+
+}  // namespace
+
+bool begin_file_operation(Connection& connection, session::FrameType type, std::string_view payload) {
+  if (type < session::FrameType::file_read || type > session::FrameType::file_truncate) return false;
+  auto operation = std::make_unique<FileOperation>(connection);
+  auto* begun = operation.get();
+  connection.become(std::move(operation));
+  begun->begin(type, payload);
+  return true;
+}
+
+FileOperation::~FileOperation() {
+  *alive_ = false;
+  connection_.loop().cancel(timer_);
+  if (worker_) kill_worker(*worker_);
+}
+
+void FileOperation::begin(session::FrameType type, std::string_view payload) {
+  if (connection_.queued() == 0) {
+    if (auto status = fork_worker(type, payload); !status) connection_.fail(status.error());
+    return;
+  }
+  // The answer to hello is still on its way out: behind it, in the same turn.
+  connection_.pause();
+  connection_.loop().defer([this, alive = alive_, type, copy = std::string(payload)] {
+    if (*alive) begin(type, copy);
+  });
+}
+
+Status FileOperation::fork_worker(session::FrameType type, std::string_view payload) {
+  auto& server = connection_.server();
+  const auto& sandbox = server.sandbox();
+  UniqueFd leaf = file_leaf(sandbox);
+  std::string rest = connection_.lend();
+  sandbox.children_inside(false);
+  auto child = clone_child(leaf.get(), [&] {
+    ::_exit(run_file_worker(sandbox, connection_.socket(), rest, type, payload) ? 0 : 1);
+  });
+  sandbox.children_inside(true);
+  if (!child) {
+    connection_.take_back();
+    return std::move(child).error();
+  }
+  worker_ = std::make_shared<Child>(*std::move(child));
+  server.reaper().on_death(worker_->pid, [this, alive = alive_](const Death& death) {
+    if (!*alive) return;
+    worker_.reset();
+    bool in_order = WIFEXITED(death.status) && WEXITSTATUS(death.status) == 0;
+    if (in_order) return connection_.take_back();
+    connection_.close();
+  });
+  return {};
+}
+
+void FileOperation::on_writable() {
+  timer_ = connection_.loop().after_ms(kAbandonedMs, [this] {
+    if (worker_) kill_worker(*worker_);
+  });
+}
+
+}  // namespace harena::shim

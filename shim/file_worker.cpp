@@ -1,0 +1,69 @@
+#include "shim/file_worker.hpp"
+
+#include <sys/stat.h>
+
+#include "sdk/session/hello.hpp"
+#include "shim/file_verbs.hpp"
+#include "shim/spawn.hpp"
+#include "shim/users.hpp"
+
+namespace harena::shim {
+
+using session::FrameType;
+
+namespace {
+
+Status enter(const Sandbox& sandbox, const std::string& user) {
+  HARENA_TRY_STATUS(sandbox.join_v1_cgroups());
+  HARENA_TRY_STATUS(sandbox.enter_for_files());
+  ::umask(0);
+  bool myself = !sandbox.has_namespaces() && user.empty();
+  if (myself) return {};
+  HARENA_TRY(auto identity, resolve_user(user, {}));
+  return become(identity);
+}
+
+/// Enter, decode, do. `ok` carries what the verb returns.
+template <class Request>
+Status perform(const Sandbox& sandbox, WorkerChannel& channel, std::string_view payload, FileVerb<Request> verb) {
+  HARENA_TRY(auto request, session::decode<Request>(payload, session::UnknownKeys::refuse));
+  HARENA_TRY_STATUS(enter(sandbox, request.user));
+  HARENA_TRY(auto tree, FileTree::open(sandbox.host_proc_fd()));
+  HARENA_TRY(auto reply, verb(tree, channel, request));
+  if (!channel.send(FrameType::ok, reply)) return make_error(ErrorCode::unavailable, "the client has left");
+  return {};
+}
+
+Status dispatch(const Sandbox& sandbox, WorkerChannel& channel, FrameType type, std::string_view payload) {
+  switch (type) {
+    case FrameType::file_read: return perform<session::FileReadRequest>(sandbox, channel, payload, &read_file);
+    case FrameType::file_write: return perform<session::FileWriteRequest>(sandbox, channel, payload, &write_file);
+    case FrameType::file_list: return perform<session::FileListRequest>(sandbox, channel, payload, &list_files);
+    case FrameType::file_stat_get: return perform<session::FilePathRequest>(sandbox, channel, payload, &stat_file);
+    case FrameType::file_readlink: return perform<session::FilePathRequest>(sandbox, channel, payload, &read_link_of);
+    case FrameType::file_mkdir: return perform<session::FileMkdirRequest>(sandbox, channel, payload, &make_folder);
+    case FrameType::file_remove: return perform<session::FileRemoveRequest>(sandbox, channel, payload, &remove_file);
+    case FrameType::file_move: return perform<session::FileMoveRequest>(sandbox, channel, payload, &move_file);
+    case FrameType::file_chmod: return perform<session::FileChmodRequest>(sandbox, channel, payload, &change_mode);
+    case FrameType::file_chown: return perform<session::FileChownRequest>(sandbox, channel, payload, &change_owner);
+    case FrameType::file_symlink: return perform<session::FileSymlinkRequest>(sandbox, channel, payload, &make_symlink);
+    case FrameType::file_truncate: return perform<session::FileTruncateRequest>(sandbox, channel, payload, &truncate_file);
+    default: return make_error(ErrorCode::unimplemented, "file operation '" + session::to_string(type) + "'");
+  }
+}
+
+}  // namespace
+
+bool run_file_worker(const Sandbox& sandbox, int socket, std::string rest, FrameType type, std::string_view payload) {
+  std::vector<int> kept = sandbox.descriptors_for_children();
+  kept.push_back(socket);
+  close_all_but(std::move(kept));
+  WorkerChannel channel(socket, std::move(rest));
+  auto status = dispatch(sandbox, channel, type, payload);
+  if (status) return true;
+  bool sent = channel.send(FrameType::error, session::encode_error(status.error()));
+  // While the client still had data to send, its next frames belong to no operation: the connection ends.
+  return sent && type != FrameType::file_write && !channel.broken();
+}
+
+}  // namespace harena::shim

@@ -1,0 +1,64 @@
+// harena-shim: one per sandbox. It outlives harenad; it owns the sandbox's processes and their output, and speaks the session
+// protocol on DIR/session.sock. The contract with the backend that starts it is in shim/README.md.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "shim/server.hpp"
+
+namespace harena::shim {
+namespace {
+
+/// 0, 1 and 2 must be taken, so that no other descriptor gets one of these numbers.
+void fill_standard_descriptors() {
+  for (int fd = ::open("/dev/null", O_RDWR); fd >= 0 && fd <= 2; fd = ::open("/dev/null", O_RDWR)) {
+    if (fd == 2) return;
+  }
+}
+
+void harden() {
+  // Not to be traced or read through /proc by anything in the sandbox, whatever its rights there; children inherit it until exec.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  // Orphans of commands in host mode come here instead of to the machine's init.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+  ::umask(077);
+}
+
+Status serve(Options options) {
+  SystemClock clock;
+  HARENA_TRY(auto loop, EventLoop::create(clock));
+  HARENA_TRY(auto sandbox, Sandbox::open(std::move(options)));
+  HARENA_TRY(auto reaper, Reaper::create(*loop));
+  Server server(*loop, *reaper, sandbox);
+  HARENA_TRY_STATUS(server.open());
+  loop->run();
+  return {};
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "harena-shim: %s\n", error.describe().c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace harena::shim
+
+int main(int argc, char** argv) {
+  using namespace harena::shim;
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts("harena-shim " HARENA_VERSION), 0;
+  auto options = parse_options(argc, argv);
+  if (!options) return fail(options.error());
+  fill_standard_descriptors();
+  hide_arguments(argc, argv);
+  harden();
+  auto status = serve(*std::move(options));
+  return status ? 0 : fail(status.error());
+}

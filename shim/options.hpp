@@ -1,0 +1,39 @@
+#pragma once
+// The command line of harena-shim: the contract with the backend that starts it (shim/README.md).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sdk/base/result.hpp"
+
+namespace harena::shim {
+
+enum class Mode { namespaces, host };
+
+struct Options {
+  std::string run_dir;
+  std::string sandbox;
+  Mode mode = Mode::host;
+  /// Inherited descriptors; -1 when not given.
+  int listen_fd = -1;
+  int init_pid = -1;
+  int init_pidfd = -1;
+  int cgroup_fd = -1;
+  std::vector<int> v1_tasks_fds;
+  int seccomp_fd = -1;
+  int ready_fd = -1;
+  std::optional<std::uint64_t> caps;
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+/// invalid_argument names the option and what it takes.
+Result<Options> parse_options(int argc, char** argv);
+
+/// Takes the arguments out of /proc/PID/cmdline (which anyone in the sandbox could read of a child before its exec),
+/// and names the process.
+void hide_arguments(int argc, char** argv);
+
+}  // namespace harena::shim

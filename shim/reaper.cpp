@@ -1,0 +1,40 @@
+#include "shim/reaper.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+
+namespace harena::shim {
+
+Result<std::unique_ptr<Reaper>> Reaper::create(EventLoop& loop) {
+  sigset_t mask;
+  ::sigemptyset(&mask);
+  ::sigaddset(&mask, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  std::unique_ptr<Reaper> reaper(new Reaper(loop));
+  reaper->signals_ = UniqueFd(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!reaper->signals_) return errno_error(errno, "signalfd");
+  reaper->watch_ = loop.watch(reaper->signals_.get(), EPOLLIN, [r = reaper.get()](std::uint32_t) { r->reap(); });
+  // Children that died before SIGCHLD was blocked.
+  loop.defer([r = reaper.get()] { r->reap(); });
+  return reaper;
+}
+
+Reaper::~Reaper() { loop_.forget(watch_); }
+
+void Reaper::reap() {
+  signalfd_siginfo info;
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+  }
+  Death death;
+  // __WALL: also children that were cloned without SIGCHLD.
+  for (pid_t pid; (pid = ::wait4(-1, &death.status, WNOHANG | __WALL, &death.usage)) > 0;) {
+    auto node = callbacks_.extract(pid);
+    if (!node.empty()) node.mapped()(death);
+  }
+}
+
+}  // namespace harena::shim

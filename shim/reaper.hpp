@@ -1,0 +1,40 @@
+#pragma once
+// The only place that waits for children: commands, workers, the sandbox's init, and orphans that fell to the shim.
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <unordered_map>
+
+#include "shim/event_loop.hpp"
+
+namespace harena::shim {
+
+struct Death {
+  /// As of wait(2).
+  int status = 0;
+  rusage usage{};
+};
+
+class Reaper {
+ public:
+  using Callback = std::function<void(const Death&)>;
+  /// Blocks SIGCHLD and reads it from a descriptor.
+  static Result<std::unique_ptr<Reaper>> create(EventLoop& loop);
+  ~Reaper();
+
+  /// One callback a pid; called once, from the loop.
+  void on_death(pid_t pid, Callback callback) { callbacks_[pid] = std::move(callback); }
+
+ private:
+  explicit Reaper(EventLoop& loop) : loop_(loop) {}
+  void reap();
+
+  EventLoop& loop_;
+  UniqueFd signals_;
+  EventLoop::Id watch_ = 0;
+  std::unordered_map<pid_t, Callback> callbacks_;
+};
+
+}  // namespace harena::shim

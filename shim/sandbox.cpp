@@ -1,0 +1,249 @@
+#include "shim/sandbox.hpp"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace harena::shim {
+namespace {
+
+struct NamespaceKind {
+  const char* name;
+  int flag;
+  bool for_files;
+};
+constexpr std::array kNamespaces = {
+    NamespaceKind{"user", CLONE_NEWUSER, true},   NamespaceKind{"mnt", CLONE_NEWNS, true},
+    NamespaceKind{"net", CLONE_NEWNET, false},    NamespaceKind{"ipc", CLONE_NEWIPC, false},
+    NamespaceKind{"uts", CLONE_NEWUTS, false},    NamespaceKind{"cgroup", CLONE_NEWCGROUP, false}};
+
+int open_at(int dir, const std::string& path, int flags) {
+  return ::openat(dir, path.c_str(), flags | O_CLOEXEC);
+}
+
+/// Whether process `pid` is in another namespace of this kind than the caller.
+bool differs(int proc, int pid, const char* kind) {
+  struct stat own{}, other{};
+  std::string tail = std::string("/ns/") + kind;
+  return ::fstatat(proc, ("self" + tail).c_str(), &own, 0) == 0 &&
+         ::fstatat(proc, (std::to_string(pid) + tail).c_str(), &other, 0) == 0 && own.st_ino != other.st_ino;
+}
+
+UniqueFd take(int fd) {
+  if (fd >= 0) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return UniqueFd(fd);
+}
+
+std::string folder_of_descriptor(int fd) {
+  std::array<char, 4096> path;
+  auto length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size());
+  std::string text(path.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text.substr(0, text.rfind('/') + 1);
+}
+
+Error pids_error() {
+  Error error = make_error(ErrorCode::resource_exhausted, "the sandbox has as many processes as its limit allows");
+  error.cause = Cause::limit;
+  error.cause_detail = "pids";
+  error.retry = Retry::same_node;
+  return error;
+}
+
+}  // namespace
+
+std::string read_small_file(int fd) {
+  std::array<char, 4096> buffer;
+  auto length = ::pread(fd, buffer.data(), buffer.size(), 0);
+  return std::string(buffer.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+}
+
+std::uint64_t flat_value(const std::string& text, std::string_view key) {
+  std::string needle = std::string(key) + " ";
+  auto at = text.rfind(needle, 0) == 0 ? 0 : text.find("\n" + needle);
+  if (at == std::string::npos) return 0;
+  return std::strtoull(text.c_str() + at + needle.size() + (at == 0 ? 0 : 1), nullptr, 10);
+}
+
+Result<Sandbox> Sandbox::open(Options options) {
+  Sandbox sandbox;
+  sandbox.options_ = std::move(options);
+  HARENA_TRY_STATUS(sandbox.take_descriptors());
+  HARENA_TRY_STATUS(sandbox.read_seccomp());
+  if (sandbox.has_namespaces()) HARENA_TRY_STATUS(sandbox.find_namespaces());
+  return sandbox;
+}
+
+Status Sandbox::take_descriptors() {
+  init_pidfd_ = take(options_.init_pidfd);
+  cgroup_ = take(options_.cgroup_fd);
+  for (int fd : options_.v1_tasks_fds) v1_tasks_.push_back(take(fd));
+  host_proc_ = UniqueFd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!host_proc_) return errno_error(errno, "opening /proc");
+  null_ = UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null_) return errno_error(errno, "opening /dev/null");
+  if (has_cgroup()) memory_events_ = UniqueFd(open_at(cgroup_.get(), "memory.events", O_RDONLY));
+  open_v1_limits();
+  // Pipes of a thousand commands: up to the hard limit for the shim, the original for what it starts.
+  ::getrlimit(RLIMIT_NOFILE, &open_files_);
+  rlimit raised{open_files_.rlim_max, open_files_.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &raised);
+  UniqueFd adj(open_at(host_proc_.get(), "self/oom_score_adj", O_RDONLY));
+  oom_adjusted_ = adj && std::atoi(read_small_file(adj.get()).c_str()) != 0;
+  return {};
+}
+
+void Sandbox::open_v1_limits() {
+  for (const auto& tasks : v1_tasks_) {
+    std::string folder = folder_of_descriptor(tasks.get());
+    V1Limits limits;
+    limits.pids_current = UniqueFd(::open((folder + "pids.current").c_str(), O_RDONLY | O_CLOEXEC));
+    limits.pids_max = UniqueFd(::open((folder + "pids.max").c_str(), O_RDONLY | O_CLOEXEC));
+    limits.oom_control = UniqueFd(::open((folder + "memory.oom_control").c_str(), O_RDONLY | O_CLOEXEC));
+    v1_limits_.push_back(std::move(limits));
+  }
+}
+
+Status Sandbox::find_namespaces() {
+  for (const auto& kind : kNamespaces) {
+    if (!differs(host_proc_.get(), options_.init_pid, kind.name)) continue;
+    namespace_flags_ |= kind.flag;
+    if (kind.for_files) file_namespace_flags_ |= kind.flag;
+  }
+  own_pid_namespace_ = UniqueFd(open_at(host_proc_.get(), "self/ns/pid", O_RDONLY));
+  if (!own_pid_namespace_) return errno_error(errno, "opening the own pid namespace");
+  // The shim's listening socket has a path and works across network namespaces; TCP sockets for `dial`
+  // are then born inside without a helper process.
+  if ((namespace_flags_ & CLONE_NEWNET) != 0) {
+    if (::setns(init_pidfd_.get(), CLONE_NEWNET) != 0) return errno_error(errno, "entering the sandbox's network namespace");
+    namespace_flags_ &= ~CLONE_NEWNET;
+  }
+  if (::setns(init_pidfd_.get(), CLONE_NEWPID) != 0) return errno_error(errno, "joining the sandbox's pid namespace");
+  return {};
+}
+
+Status Sandbox::read_seccomp() {
+  UniqueFd fd = take(options_.seccomp_fd);
+  if (!fd) return {};
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0) return errno_error(errno, "--seccomp-fd");
+  seccomp_program_.resize(static_cast<std::size_t>(info.st_size));
+  auto got = ::pread(fd.get(), seccomp_program_.data(), seccomp_program_.size(), 0);
+  auto unit = sizeof(sock_filter);
+  if (got != info.st_size || seccomp_program_.empty() || seccomp_program_.size() % unit != 0 ||
+      seccomp_program_.size() / unit > BPF_MAXINSNS) {
+    return make_error(ErrorCode::invalid_argument, "--seccomp-fd: " + std::to_string(info.st_size) +
+                                                       " bytes aren't 1 to 4096 BPF instructions of 8 bytes");
+  }
+  return {};
+}
+
+void Sandbox::children_inside(bool inside) const {
+  if (has_namespaces()) ::setns(inside ? init_pidfd_.get() : own_pid_namespace_.get(), CLONE_NEWPID);
+}
+
+std::vector<int> Sandbox::descriptors_for_children() const {
+  std::vector<int> all = {init_pidfd_.get(), host_proc_.get()};
+  for (const auto& tasks : v1_tasks_) all.push_back(tasks.get());
+  for (const auto& limits : v1_limits_) {
+    all.push_back(limits.pids_current.get());
+    all.push_back(limits.pids_max.get());
+  }
+  return all;
+}
+
+Status Sandbox::join_v1_cgroups() const {
+  // "0" is the writer itself; `tasks` moves one thread and doesn't take the global threadgroup lock.
+  for (const auto& tasks : v1_tasks_) {
+    if (::write(tasks.get(), "0", 1) != 1) {
+      return infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "joining a v1 cgroup").message);
+    }
+  }
+  return check_pids();
+}
+
+Status Sandbox::check_pids() const {
+  for (const auto& limits : v1_limits_) {
+    if (!limits.pids_current || !limits.pids_max) continue;
+    std::string max = read_small_file(limits.pids_max.get());
+    if (max.rfind("max", 0) == 0) continue;
+    if (std::strtoull(read_small_file(limits.pids_current.get()).c_str(), nullptr, 10) > std::strtoull(max.c_str(), nullptr, 10)) {
+      return pids_error();
+    }
+  }
+  return {};
+}
+
+Status Sandbox::enter_all() const {
+  if (namespace_flags_ == 0) return {};
+  if (::setns(init_pidfd_.get(), namespace_flags_) != 0) return errno_error(errno, "entering the sandbox");
+  return {};
+}
+
+Status Sandbox::enter_for_files() const {
+  if (file_namespace_flags_ == 0) return {};
+  if (::setns(init_pidfd_.get(), file_namespace_flags_) != 0) return errno_error(errno, "entering the sandbox");
+  return {};
+}
+
+Status Sandbox::drop_capabilities() const {
+  if (!options_.caps) return {};
+  for (int cap = 0; cap < 64; ++cap) {
+    if ((*options_.caps >> cap & 1) != 0) continue;
+    // EINVAL: past the last capability that this kernel knows.
+    if (::prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0) {
+      if (errno == EINVAL) break;
+      return errno_error(errno, "dropping capability " + std::to_string(cap));
+    }
+  }
+  return {};
+}
+
+Status Sandbox::install_seccomp() const {
+  if (seccomp_program_.empty()) return {};
+  sock_fprog program{static_cast<unsigned short>(seccomp_program_.size() / sizeof(sock_filter)),
+                     reinterpret_cast<sock_filter*>(const_cast<char*>(seccomp_program_.data()))};
+  if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return errno_error(errno, "installing the seccomp filter");
+  return {};
+}
+
+void Sandbox::restore_process_defaults() const {
+  ::setrlimit(RLIMIT_NOFILE, &open_files_);
+  if (!oom_adjusted_) return;
+  UniqueFd adj(open_at(host_proc_.get(), "self/oom_score_adj", O_WRONLY));
+  if (adj) (void)!::write(adj.get(), "0", 1);
+}
+
+std::uint64_t Sandbox::oom_kills() const {
+  std::uint64_t count = memory_events_ ? flat_value(read_small_file(memory_events_.get()), "oom_kill") : 0;
+  for (const auto& limits : v1_limits_) {
+    if (limits.oom_control) count += flat_value(read_small_file(limits.oom_control.get()), "oom_kill");
+  }
+  return count;
+}
+
+bool Sandbox::init_is_dying() const {
+  if (!has_namespaces()) return false;
+  UniqueFd fd(open_at(host_proc_.get(), std::to_string(options_.init_pid) + "/stat", O_RDONLY));
+  if (!fd) return true;
+  std::string text = read_small_file(fd.get());
+  auto end = text.rfind(')');
+  if (end == std::string::npos || end + 2 >= text.size()) return true;
+  // Fields behind the name: state, ppid, pgrp, session, tty, tpgid, flags; PF_EXITING is 4.
+  char state = text[end + 2];
+  unsigned long flags = 0;
+  if (std::sscanf(text.c_str() + end + 3, "%*d %*d %*d %*d %*d %lu", &flags) != 1) return true;
+  return state == 'Z' || state == 'X' || (flags & 4) != 0;
+}
+
+}  // namespace harena::shim
