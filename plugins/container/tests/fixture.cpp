@@ -39,6 +39,11 @@ fs::path temporary_root() {
   return kFolder.path;
 }
 
+std::string binary(const char* name) {
+  const char* folder = std::getenv("HARENA_BUILD_DIR");
+  return (folder != nullptr ? fs::path(folder) / "bin" : fs::read_symlink("/proc/self/exe").parent_path()) / name;
+}
+
 std::string make_image() {
   const fs::path root = temporary_root() / "rootfs";
   for (const char* folder : {"bin", "etc", "proc", "sys", "dev", "tmp", "root", "usr"}) fs::create_directories(root / folder);
@@ -55,16 +60,12 @@ std::string make_image() {
       std::error_code ignored;
       fs::create_symlink("busybox", root / "bin" / name, ignored);
     }
+    fs::copy_file(binary("container_attack"), root / "bin/attack", fs::copy_options::overwrite_existing);
     const std::string image = (temporary_root() / "image.erofs").string();
     const std::string command = "mkfs.erofs --all-root " + image + " " + root.string() + " >/dev/null 2>&1";
     if (std::system(command.c_str()) == 0) return image;
   }
   return {};
-}
-
-std::string binary(const char* name) {
-  const char* folder = std::getenv("HARENA_BUILD_DIR");
-  return (folder != nullptr ? fs::path(folder) / "bin" : fs::read_symlink("/proc/self/exe").parent_path()) / name;
 }
 
 }  // namespace
@@ -104,7 +105,11 @@ Backend::Backend(json config) : instance_("test-" + new_id().substr(1, 15)), fol
   if (!config_.contains("shim_path")) config_["shim_path"] = binary("container_probe_shim");
   host_.struct_size = sizeof host_;
   host_.context = this;
-  host_.event = [](void* self, harena_str text) { static_cast<Backend*>(self)->events_.push_back(json::parse(text_of(text))); };
+  host_.event = [](void* context, harena_str text) {
+    auto* self = static_cast<Backend*>(context);
+    std::lock_guard lock(self->events_mutex_);
+    self->events_.push_back(json::parse(text_of(text)));
+  };
   load();
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -62,7 +63,11 @@ class Backend {
   std::filesystem::path folder() const { return folder_; }
   std::filesystem::path state_dir(const std::string& id) const { return folder_ / "state" / id; }
   pid_t launcher_pid() const;
-  std::vector<json>& events() { return events_; }
+  std::vector<json> events() const {
+    std::lock_guard lock(events_mutex_);
+    return events_;
+  }
+  std::size_t event_count() const { return events().size(); }
   void remove_folders(const std::string& id);
 
  private:
@@ -76,6 +81,7 @@ class Backend {
   harena_host host_{};
   void* plugin_ = nullptr;
   const harena_backend* table_ = nullptr;
+  mutable std::mutex events_mutex_;
   std::vector<json> events_;
 };
 

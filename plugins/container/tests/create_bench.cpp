@@ -1,0 +1,122 @@
+// How long create, a first command and stop take, and where create's time goes, beside the bare floor (clone with all
+// namespaces, overlay, pivot_root, exec) in the same run: container_create_bench [rounds]
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "plugins/container/tests/fixture.hpp"
+#include "sdk/base/text.hpp"
+#include "sdk/support/process.hpp"
+
+namespace {
+
+using namespace harena;
+using namespace harena::container::testing;
+
+double ms_since(std::int64_t start) { return static_cast<double>(monotonic_now_ns() - start) / 1e6; }
+
+double percentile(std::vector<double> values, double p) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1, static_cast<std::size_t>(p * static_cast<double>(values.size())))];
+}
+
+int bare_child(void* raw) {
+  const auto& folder = *static_cast<const std::string*>(raw);
+  const std::string options = "lowerdir=" + folder + "/lower,upperdir=" + folder + "/u,workdir=" + folder + "/w";
+  const std::string root = folder + "/root";
+  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  if (::mount("overlay", root.c_str(), "overlay", 0, options.c_str()) != 0) ::_exit(1);
+  if (::chdir(root.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 || ::umount2(".", MNT_DETACH) != 0) ::_exit(2);
+  ::execl("/bin/true", "true", nullptr);
+  ::_exit(3);
+}
+
+/// The floor of environment.md.
+double bare(const std::string& folder) {
+  for (const char* name : {"u", "w"}) ::mkdir((folder + "/" + name).c_str(), 0755);
+  alignas(16) static char stack[65536];
+  const std::int64_t start = monotonic_now_ns();
+  const int pid = ::clone(bare_child, stack + sizeof stack, CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | SIGCHLD,
+                          const_cast<std::string*>(&folder));
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  if (status != 0) std::fprintf(stderr, "bare floor failed: %d\n", status);
+  return ms_since(start);
+}
+
+void report(const char* name, const std::vector<double>& values) {
+  std::printf("%-22s median %7.2f ms   p90 %7.2f   p99 %7.2f\n", name, percentile(values, 0.5), percentile(values, 0.9), percentile(values, 0.99));
+}
+
+void report_stages(const std::map<std::string, std::vector<double>>& stages) {
+  for (const auto& [name, values] : stages) std::printf("  stage %-14s median %7.3f ms\n", name.c_str(), percentile(values, 0.5));
+}
+
+void burst(Backend& backend, int count) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < count; ++i) ids.push_back(new_id());
+  std::vector<std::thread> threads;
+  std::vector<double> latencies(ids.size());
+  const std::int64_t start = monotonic_now_ns();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    threads.emplace_back([&, i] {
+      if (backend.create(ids[i], {{"memory", "64MiB"}}).status != HARENA_OK) std::fprintf(stderr, "a create of the burst failed\n");
+      latencies[i] = ms_since(start);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  const double all = ms_since(start);
+  std::printf("burst of %d: all ready after %.0f ms, %.0f a second, p99 %.0f ms\n", count, all, count * 1000.0 / all, percentile(latencies, 0.99));
+  for (const auto& id : ids) backend.stop(id);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 50;
+  const std::string why = Backend::why_not();
+  if (!why.empty()) return std::puts(why.c_str()), 77;
+  Backend backend;
+  const std::string floor = backend.folder() / "floor";
+  std::filesystem::create_directories(floor + "/root");
+  if (::symlink(std::filesystem::path(image_path()).parent_path().append("rootfs").c_str(), (floor + "/lower").c_str()) != 0) return 1;
+  std::vector<double> floors, creates, commands, stops;
+  std::map<std::string, std::vector<double>> stages;
+  for (int i = 0; i < rounds; ++i) {
+    floors.push_back(bare(floor));
+    const std::string id = new_id();
+    std::int64_t start = monotonic_now_ns();
+    auto made = backend.create(id);
+    creates.push_back(ms_since(start));
+    if (made.status != HARENA_OK) return std::puts(made.message.c_str()), 1;
+    for (const auto& stage : split(made.result["details"]["stages_us"].get<std::string>(), ' ')) {
+      const auto parts = split(stage, '=');
+      stages[parts[0]].push_back(std::atof(parts[1].c_str()) / 1000);
+    }
+    start = monotonic_now_ns();
+    backend.run(id, {"true"});
+    commands.push_back(ms_since(start));
+    start = monotonic_now_ns();
+    backend.stop(id);
+    stops.push_back(ms_since(start));
+  }
+  report("bare floor", floors);
+  report("create", creates);
+  report_stages(stages);
+  report("first command", commands);
+  report("stop", stops);
+  burst(backend, 100);
+  return 0;
+}
