@@ -5,7 +5,7 @@
 
 #include "core/crypto/token_hash.hpp"
 #include "core/iam/testing_support.hpp"
-#include "core/iam/token_file.hpp"
+#include "core/store/secret_file.hpp"
 
 namespace harena {
 namespace {
@@ -143,7 +143,7 @@ TEST_F(BootstrapTest, AMissingFolderIsNamed) {
 
 TEST_F(BootstrapTest, AnExistingFileIsNeverOverwritten) {
   std::ofstream(token_file) << "precious";
-  EXPECT_EQ(create_token_file(token_file, "hrn_x", random).error().code, ErrorCode::already_exists);
+  EXPECT_EQ(create_secret_file(token_file, "hrn_x", random).error().code, ErrorCode::already_exists);
   EXPECT_EQ(admin_token(), "precious");
 }
 

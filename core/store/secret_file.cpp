@@ -1,4 +1,4 @@
-#include "core/iam/token_file.hpp"
+#include "core/store/secret_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 
-#include "core/crypto/token_hash.hpp"
 #include "sdk/base/unique_fd.hpp"
 
 namespace harena {
@@ -15,8 +14,7 @@ namespace {
 
 Error unusable(const std::filesystem::path& path, const std::string& why) {
   return make_error(ErrorCode::failed_precondition,
-                    "the admin token file '" + path.string() + "' " + why +
-                        "; put it right, or remove it to get a new token at this first start");
+                    "the secret file '" + path.string() + "' " + why + "; put it right or remove it");
 }
 
 Status check_owner(const std::filesystem::path& path, int fd) {
@@ -56,28 +54,28 @@ Status write_new(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-Result<std::optional<std::string>> read_token_file(const std::filesystem::path& path) {
+Result<std::optional<std::string>> read_secret_file(const std::filesystem::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd && errno == ENOENT) return std::optional<std::string>();
   if (!fd && errno == ELOOP) return unusable(path, "is a symbolic link");
-  if (!fd) return errno_error(errno, "opening the admin token file '" + path.string() + "'");
+  if (!fd) return errno_error(errno, "opening the secret file '" + path.string() + "'");
   HARENA_TRY_STATUS(check_owner(path, fd.get()));
-  std::array<char, 256> buffer{};
+  std::array<char, kMaxSecretBytes + 1> buffer{};
   const auto count = ::read(fd.get(), buffer.data(), buffer.size());
   if (count < 0) return errno_error(errno, "reading '" + path.string() + "'");
-  std::string token(buffer.data(), static_cast<std::size_t>(count));
-  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  if (!is_token(token)) return unusable(path, "holds no token (hrn_ and 64 hexadecimal digits)");
-  return std::optional<std::string>(std::move(token));
+  std::string secret(buffer.data(), static_cast<std::size_t>(count));
+  if (secret.size() > kMaxSecretBytes) return unusable(path, "is longer than a secret (1024 bytes)");
+  while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
+  return std::optional<std::string>(std::move(secret));
 }
 
-Status create_token_file(const std::filesystem::path& path, const std::string& token, RandomSource& random) {
+Status create_secret_file(const std::filesystem::path& path, const std::string& secret, RandomSource& random) {
   // A name of its own each time: what a crash left is never in the way.
   const std::string draft = path.string() + ".new-" + random.hex(8);
-  auto written = write_new(draft, token + "\n");
+  auto written = write_new(draft, secret + "\n");
   // link(2), unlike rename(2), fails when the name is taken.
   if (written && ::link(draft.c_str(), path.c_str()) != 0) {
-    written = errno_error(errno, "creating the admin token file '" + path.string() + "'");
+    written = errno_error(errno, "creating '" + path.string() + "'");
   }
   ::unlink(draft.c_str());
   HARENA_TRY_STATUS(std::move(written));
