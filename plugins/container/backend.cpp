@@ -25,6 +25,8 @@ constexpr std::int64_t kRemovePatienceNs = 20'000 * kMs;
 constexpr std::int64_t kShimPatienceNs = 2'000 * kMs;
 constexpr std::int64_t kFreezePatienceNs = 10'000 * kMs;
 constexpr int kBacklog = 1024;
+/// Our init is in the sandbox's cgroup, but not one of the processes that the user was promised.
+constexpr std::int64_t kOwnPids = 1;
 
 /// An id becomes the name of cgroups: whatever the host promises, it is checked here.
 Status check_id(std::string_view id) {
@@ -44,8 +46,13 @@ std::int64_t deadline_of(const Call& call, std::int64_t patience_ns) {
   return call.deadline_ns() == 0 ? own : std::min(own, call.deadline_ns());
 }
 
+/// What fails here without having been the caller's mistake or wish is this machine's doing.
 Error infrastructure(Error error, const char* part) {
-  if (error.cause == Cause::none) {
+  const bool callers = error.code == ErrorCode::invalid_argument || error.code == ErrorCode::unimplemented || error.code == ErrorCode::already_exists ||
+                       error.code == ErrorCode::cancelled || error.code == ErrorCode::deadline_exceeded;
+  if (error.cause == Cause::none && !callers) {
+    // A file of ours that isn't there isn't the sandbox that somebody asked for.
+    if (error.code == ErrorCode::not_found) error.code = ErrorCode::unavailable;
     error.cause = Cause::infrastructure;
     error.cause_detail = part;
     error.retry = Retry::other_node;
@@ -93,6 +100,8 @@ std::map<std::string, std::string> environment_of(const json& request, const Par
   return env;
 }
 
+std::string image_user(const json& request) { return request.value("image_config", json::object()).value("user", ""); }
+
 Result<std::vector<LayerImage>> layers_of(const json& request) {
   std::vector<LayerImage> layers;
   std::set<std::string> seen;
@@ -128,7 +137,7 @@ CgroupLimits limits_of(const Parameters& parameters) {
   limits.cpu_millicores = parameters.cpu_millicores;
   limits.cpu_weight = parameters.cpu_weight;
   limits.memory_bytes = parameters.memory_bytes;
-  limits.pids = parameters.pids;
+  limits.pids = parameters.pids + kOwnPids;
   return limits;
 }
 
@@ -205,8 +214,9 @@ Result<json> ContainerBackend::create(const Call& call, const json& request) {
     return make_error(ErrorCode::already_exists, "sandbox '" + id + "' exists");
   }
   auto made = create_recorded(call, **ready, id, request, parameters);
-  if (!made.ok()) (void)remove(**ready, id, 0);
-  return made;
+  if (made.ok()) return made;
+  (void)remove(**ready, id, 0);
+  return infrastructure(std::move(made).error(), "container");
 }
 
 Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request,
@@ -242,7 +252,11 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   HARENA_TRY_STATUS(engine.watcher->watch(id, std::move(shim)));
   return json{{"state", state.encode()},
               {"session_endpoint", state.endpoint},
-              {"details", {{"init_pid", state.init.pid}, {"first_id", state.first_id}, {"missing_limits", groups.missing}, {"stages_us", made.stages}}}};
+              {"details", {{"init_pid", state.init.pid},
+                {"first_id", state.first_id},
+                {"user", parameters.user.empty() ? image_user(request) : parameters.user},
+                {"missing_limits", groups.missing},
+                {"stages_us", made.stages}}}};
 }
 
 Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int64_t grace_ms) {
@@ -294,7 +308,9 @@ Status ContainerBackend::adopt(Engine& engine, const std::string& id, const Sand
   {
     std::lock_guard lock(mutex_);
     if (records_.count(id) != 0) return {};  // known already: recover is idempotent
-    HARENA_TRY_STATUS(ids_.acquire_exactly(state.first_id));
+    // A range outside of the pool is of an earlier configuration: nobody else gets it from here.
+    auto held = ids_.acquire_exactly(state.first_id);
+    if (!held.ok() && held.error().code != ErrorCode::out_of_range) return held;
     records_[id] = Record{false, state.first_id, state};
   }
   engine.launcher->retain_layers(state.layers);
@@ -366,7 +382,7 @@ Result<json> ContainerBackend::usage(const Call&, std::string_view sandbox_id) {
   put("cpu_throttled_ns", usage.cpu_throttled_ns);
   put("memory_bytes", usage.memory_bytes);
   put("memory_peak_bytes", usage.memory_peak_bytes);
-  put("pids", usage.pids);
+  if (usage.pids) document["pids"] = std::max<std::int64_t>(0, *usage.pids - kOwnPids);
   put("oom_kills", usage.oom_kills);
   return document;
 }

@@ -68,6 +68,17 @@ Result<pid_t> spawn_launcher(const std::string& path, int control) {
 
 Status always_wanted() { return {}; }
 
+/// The shim finds pids.current and memory.oom_control of the v1 groups by their paths.
+std::set<std::string> v1_limit_roots() {
+  std::set<std::string> roots;
+  auto layout = detect_cgroups();
+  if (!layout.ok()) return roots;
+  for (const auto& [controller, root] : layout->v1_roots) {
+    if (controller == "pids" || controller == "memory") roots.insert(root);
+  }
+  return roots;
+}
+
 }  // namespace
 
 struct LauncherClient::Process {
@@ -138,13 +149,8 @@ Result<std::shared_ptr<LauncherClient::Process>> LauncherClient::ensure(const Sa
   std::lock_guard lock(mutex_);
   auto wanted = roots_;
   wanted.insert(parent_folder(request.state_dir));
-  // The shim finds pids.current and memory.oom_control of the v1 groups by their paths.
-  auto layout = detect_cgroups();
-  if (roots_.empty() && layout.ok()) {
-    for (const auto& [controller, root] : layout->v1_roots) {
-      if (controller == "pids" || controller == "memory") wanted.insert(root);
-    }
-  }
+  // Only for the first start: reading a long mount table takes longer than making a sandbox.
+  if (roots_.empty()) wanted.merge(v1_limit_roots());
   if (process_ && process_->alive() && wanted == roots_) return process_;
   HARENA_TRY(auto process, start(wanted));
   roots_ = wanted;

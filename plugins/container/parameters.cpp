@@ -29,7 +29,7 @@ constexpr const char* kSchema = R"({
     "env": {"type": "object", "additionalProperties": {"type": "string"}, "default": {}, "description": "environment of every command"},
     "network": {"type": "object", "properties": {"mode": {"type": "string"}}, "default": {"mode": "none"},
                 "description": "only {\"mode\": \"none\"} (loopback) so far; everything else is refused"},
-    "user": {"type": "string", "default": "root", "description": "user of commands that name none"},
+    "user": {"type": "string", "default": "", "description": "user of commands that name none; empty: the image's, else root"},
     "readonly_rootfs": {"type": "boolean", "default": false}
   }
 })";
@@ -155,8 +155,8 @@ Status set_one(const std::string& name, const json& value, Parameters& out) {
   } else if (name == "network") {
     return set_network(value);
   } else if (name == "user") {
-    // The session protocol carries the user of each command; who asks for it is the core.
     if (!value.is_string() || value.get<std::string>().find('\0') != std::string::npos) return bad(name, value, "a user's name or number");
+    out.user = value.get<std::string>();
   } else if (name == "readonly_rootfs") {
     if (!value.is_boolean()) return bad(name, value, "true or false");
     out.readonly_rootfs = value.get<bool>();

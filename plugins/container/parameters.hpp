@@ -41,6 +41,8 @@ struct Parameters {
   std::string hostname;                                     // empty: the sandbox's id
   std::map<std::string, std::string> env;
   bool readonly_rootfs = false;
+  /// Of commands that name none; empty: the image's. Returned in create's details, since commands don't pass through here.
+  std::string user;
 };
 
 /// The schema of "params" (2020-12, additionalProperties false).

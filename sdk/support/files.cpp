@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 
 namespace harena {
@@ -27,6 +28,14 @@ struct DirClose {
   void operator()(DIR* dir) const { ::closedir(dir); }
 };
 
+/// The enemy may have used the names that we choose: then the next number.
+Status move_up(int folder, const std::string& name, int top, std::uint64_t& serial) {
+  while (::renameat2(folder, name.c_str(), top, (".r" + std::to_string(serial++)).c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno != EEXIST) return errno_error(errno, "move a directory up");
+  }
+  return {};
+}
+
 /// Moves or unlinks every entry of top/victim, so that victim can be removed. `serial` names what is moved up.
 Status empty_directory(int top, const std::string& victim, std::uint64_t& serial) {
   HARENA_TRY(UniqueFd fd, open_directory(top, victim));
@@ -35,10 +44,7 @@ Status empty_directory(int top, const std::string& victim, std::uint64_t& serial
     if (::unlinkat(fd.get(), name.c_str(), 0) == 0 || errno == ENOENT) continue;
     if (errno != EISDIR && errno != EPERM) return errno_error(errno, "unlink an entry of " + victim);
     if (::unlinkat(fd.get(), name.c_str(), AT_REMOVEDIR) == 0) continue;
-    const std::string moved = ".r" + std::to_string(serial++);
-    if (::renameat(fd.get(), name.c_str(), top, moved.c_str()) != 0) {
-      return errno_error(errno, "move a directory out of " + victim);
-    }
+    HARENA_TRY_STATUS(move_up(fd.get(), name, top, serial));
   }
   return {};
 }

@@ -75,8 +75,9 @@ TEST_F(Limits, GraceLetsProcessesEnd) {
   char text[64] = {};
   ASSERT_EQ(::read(waiting, text, sizeof text), 6);
   ASSERT_EQ(backend_->stop(id, 5000).status, HARENA_OK);
-  EXPECT_GT(::read(waiting, text, sizeof text), 0);
-  EXPECT_EQ(std::string(text).substr(0, 6), "polite");
+  std::string rest;  // the shell may say that its sleep was terminated, too
+  for (ssize_t got; (got = ::read(waiting, text, sizeof text)) > 0;) rest.append(text, static_cast<std::size_t>(got));
+  EXPECT_NE(rest.find("polite"), std::string::npos) << rest;
   ::close(waiting);
 }
 
