@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 #include <mutex>
 
 #include "core/image/folder_reader.hpp"

@@ -1,5 +1,9 @@
 #include "core/image/merged_tree.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace harena::image {
 namespace {
 

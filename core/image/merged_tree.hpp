@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/image/entry.hpp"
 #include "sdk/base/result.hpp"

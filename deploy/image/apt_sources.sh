@@ -1,0 +1,73 @@
+# What the image builders know of the host's apt: sourced, not run.
+#
+# distribution_sources [CODENAME]: the host's own lines for its distribution's main archive, as one-line sources on
+# standard output, whatever format the host keeps them in (apt itself is asked). Third-party archives are left out, by
+# what their Release files say of their origin, and before the first `apt-get update` by the names of their suites.
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "error: $*"; exit 1; }
+
+need_root() { [[ $(id -u) == 0 ]] || die "this needs root: the files of an image belong to root"; }
+need_tool() { command -v "$1" >/dev/null || die "$1 isn't installed; apt-get install $2"; }
+
+host_codename() { . /etc/os-release; printf '%s' "${VERSION_CODENAME:?/etc/os-release has no VERSION_CODENAME}"; }
+host_distribution() { . /etc/os-release; printf '%s' "${ID:?/etc/os-release has no ID}"; }
+
+distribution_keyring() {
+  local keyring=/usr/share/keyrings/$(host_distribution)-archive-keyring.gpg
+  [[ -r $keyring ]] || die "$keyring isn't there; apt-get install $(host_distribution)-archive-keyring (Debian) or ubuntu-keyring"
+  printf '%s' "$keyring"
+}
+
+distribution_sources() {
+  local codename=${1:-$(host_codename)} distribution components keyring
+  distribution=$(host_distribution)
+  case $distribution in
+    debian) components='main' ;;
+    ubuntu) components='main universe' ;;
+    *) die "this host is '$distribution'; the base image is built on Debian or Ubuntu (or import one: docker://...)" ;;
+  esac
+  keyring=$(distribution_keyring)
+  apt-get indextargets --format '$(REPO_URI)|$(BASE_URI)|$(COMPONENT)|$(ORIGIN)' 'Created-By: Packages' |
+    awk -F'|' -v codename="$codename" -v origin="$distribution" -v components="$components" -v keyring="$keyring" '
+      {
+        suite = $2; sub(/\/$/, "", suite); sub(/.*\/dists\//, "", suite)
+        sub(/\/updates$/, "-security", suite)
+        known = tolower($4) == origin || $4 ~ /ORIGIN/
+        if (!known || index(" " components " ", " " $3 " ") == 0) next
+        if (suite != codename && suite != codename "-updates" && suite != codename "-security") next
+        line = "deb [signed-by=" keyring "] " $1 " " suite " " $3
+        if (!(line in seen)) { seen[line] = 1; print line }
+      }'
+}
+
+# The Release files of those sources: when they haven't changed, the archive hasn't.
+release_files() {
+  local codename=$1
+  find /var/lib/apt/lists -maxdepth 1 -type f -regextype posix-extended \
+    -regex ".*_dists_${codename}(-updates|-security)?_(In)?Release" | LC_ALL=C sort
+}
+
+# Seconds since the epoch of the newest of them: the date of the image, however often it is built.
+archive_date() {
+  local newest=0 file date
+  while read -r file; do
+    date=$(date -d "$(sed -n 's/^Date: //p' "$file" | head -n 1)" +%s)
+    (( date > newest )) && newest=$date
+  done < <(release_files "$1")
+  printf '%s' "$newest"
+}
+
+# refresh_lists CODENAME: apt's lists, if the host has none.
+refresh_lists() {
+  [[ -n $(release_files "$1") ]] && return
+  say "  fetching the host's package lists"
+  apt-get update -qq >&2 || die "apt-get update failed; is the host's mirror reachable?"
+  [[ -n $(release_files "$1") ]] || die "the host's apt has no source for $1"
+}
+
+# up_to_date OUT KEY: OUT is there and was made of the same inputs.
+up_to_date() { [[ -d $1 && -r $1.inputs && $(cat "$1.inputs") == "$2" ]]; }
+
+# settle FOLDER EPOCH: no file is younger than the archive it came from, so that equal content gives an equal layer.
+settle() { find "$1" -newermt "@$2" -exec touch -h -d "@$2" {} +; }
