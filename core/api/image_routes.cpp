@@ -70,8 +70,9 @@ ImageRoutes::Answer ImageRoutes::get(ApiCall& call) {
 }
 
 ImageRoutes::Answer ImageRoutes::import(ApiCall& call) {
-  const auto type = call.request.header("Content-Type").value_or("application/json");
-  if (type.starts_with("application/json")) {
+  const auto type = call.request.header("Content-Type").value_or("");
+  const bool is_archive = type.starts_with("application/x-tar") || type.starts_with("application/octet-stream");
+  if (!is_archive) {
     HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
     HARENA_CO_TRY(auto request, parse_import(services_, call.principal, body));
     co_return co_await run_import(services_, call, std::move(request));
