@@ -28,7 +28,7 @@ Result<Table> copy_table(std::string_view contract, const void* raw) {
   return table;
 }
 
-Status check_required(std::string_view contract, std::span<const Slot> slots) {
+Status check_slots(std::string_view contract, std::span<const Slot> slots) {
   for (const auto& slot : slots) {
     if (!slot.there) return incomplete(contract, std::string("lacks the required function '") + slot.name + "'");
   }
@@ -44,53 +44,72 @@ Status check_pair(std::string_view contract, Slot a, Slot b) {
 
 #define HARENA_SLOT(table, name) Slot{#name, (table).name != nullptr}
 
-}  // namespace
+constexpr std::string_view kBackend = HARENA_BACKEND_CONTRACT;
+constexpr std::string_view kImageStore = HARENA_IMAGE_STORE_CONTRACT;
+constexpr std::string_view kStateStore = HARENA_STATE_STORE_CONTRACT;
 
-Result<harena_backend> read_backend(const void* raw) {
-  constexpr std::string_view kId = HARENA_BACKEND_CONTRACT;
-  HARENA_TRY(auto t, copy_table<harena_backend>(kId, raw));
-  const Slot required[] = {HARENA_SLOT(t, describe), HARENA_SLOT(t, probe), HARENA_SLOT(t, create), HARENA_SLOT(t, recover),
-                           HARENA_SLOT(t, stop),     HARENA_SLOT(t, sweep), HARENA_SLOT(t, usage)};
-  HARENA_TRY_STATUS(check_required(kId, required));
-  HARENA_TRY_STATUS(check_pair(kId, HARENA_SLOT(t, pause), HARENA_SLOT(t, resume)));
-  HARENA_TRY_STATUS(check_pair(kId, HARENA_SLOT(t, snapshot), HARENA_SLOT(t, restore)));
-  if (t.rollback != nullptr && t.snapshot == nullptr) {
-    return incomplete(kId, "has 'rollback' but lacks 'snapshot': a group is whole or absent");
-  }
-  return t;
+Status required_of(const harena_backend& t) {
+  const Slot slots[] = {HARENA_SLOT(t, describe), HARENA_SLOT(t, probe), HARENA_SLOT(t, create), HARENA_SLOT(t, recover),
+                        HARENA_SLOT(t, stop),     HARENA_SLOT(t, sweep), HARENA_SLOT(t, usage)};
+  return check_slots(kBackend, slots);
 }
 
-Result<harena_image_store> read_image_store(const void* raw) {
-  constexpr std::string_view kId = HARENA_IMAGE_STORE_CONTRACT;
-  HARENA_TRY(auto t, copy_table<harena_image_store>(kId, raw));
-  const Slot required[] = {HARENA_SLOT(t, put), HARENA_SLOT(t, open),   HARENA_SLOT(t, list),       HARENA_SLOT(t, resolve),
-                           HARENA_SLOT(t, tag), HARENA_SLOT(t, remove), HARENA_SLOT(t, list_blobs), HARENA_SLOT(t, check)};
-  HARENA_TRY_STATUS(check_required(kId, required));
-  return t;
+Status required_of(const harena_image_store& t) {
+  const Slot slots[] = {HARENA_SLOT(t, put), HARENA_SLOT(t, open),   HARENA_SLOT(t, list),       HARENA_SLOT(t, resolve),
+                        HARENA_SLOT(t, tag), HARENA_SLOT(t, remove), HARENA_SLOT(t, list_blobs), HARENA_SLOT(t, check)};
+  return check_slots(kImageStore, slots);
 }
 
-Result<harena_state_store> read_state_store(const void* raw) {
-  constexpr std::string_view kId = HARENA_STATE_STORE_CONTRACT;
-  HARENA_TRY(auto t, copy_table<harena_state_store>(kId, raw));
-  const Slot required[] = {HARENA_SLOT(t, get), HARENA_SLOT(t, range), HARENA_SLOT(t, txn), HARENA_SLOT(t, watch)};
-  HARENA_TRY_STATUS(check_required(kId, required));
-  return t;
+Status required_of(const harena_state_store& t) {
+  const Slot slots[] = {HARENA_SLOT(t, get), HARENA_SLOT(t, range), HARENA_SLOT(t, txn), HARENA_SLOT(t, watch)};
+  return check_slots(kStateStore, slots);
 }
 
-namespace {
+Status groups_of(const harena_backend& t) {
+  HARENA_TRY_STATUS(check_pair(kBackend, HARENA_SLOT(t, pause), HARENA_SLOT(t, resume)));
+  HARENA_TRY_STATUS(check_pair(kBackend, HARENA_SLOT(t, snapshot), HARENA_SLOT(t, restore)));
+  if (t.rollback == nullptr || t.snapshot != nullptr) return ok_status();
+  return incomplete(kBackend, "has 'rollback' but lacks 'snapshot': a group is whole or absent");
+}
+Status groups_of(const harena_image_store&) { return ok_status(); }
+Status groups_of(const harena_state_store&) { return ok_status(); }
 
 template <class Table>
-Status status_of(Result<Table> read) {
-  return read.ok() ? ok_status() : Status(std::move(read).error());
+Result<Table> read_table(std::string_view contract, const void* raw) {
+  HARENA_TRY(auto table, copy_table<Table>(contract, raw));
+  HARENA_TRY_STATUS(required_of(table));
+  HARENA_TRY_STATUS(groups_of(table));
+  return table;
+}
+
+// Calls `check` with the table of its contract's type.
+template <class Check>
+Status with_table(std::string_view contract, const void* raw, Check check) {
+  auto apply = [&]<class Table>(std::string_view id, Table*) -> Status {
+    HARENA_TRY(auto table, copy_table<Table>(id, raw));
+    return check(table);
+  };
+  if (contract == kBackend) return apply(kBackend, static_cast<harena_backend*>(nullptr));
+  if (contract == kImageStore) return apply(kImageStore, static_cast<harena_image_store*>(nullptr));
+  if (contract == kStateStore) return apply(kStateStore, static_cast<harena_state_store*>(nullptr));
+  return ok_status();
 }
 
 }  // namespace
 
-Status check_table(std::string_view contract, const void* table) {
-  if (contract == HARENA_BACKEND_CONTRACT) return status_of(read_backend(table));
-  if (contract == HARENA_IMAGE_STORE_CONTRACT) return status_of(read_image_store(table));
-  if (contract == HARENA_STATE_STORE_CONTRACT) return status_of(read_state_store(table));
-  return ok_status();
+Result<harena_backend> read_backend(const void* raw) { return read_table<harena_backend>(kBackend, raw); }
+Result<harena_image_store> read_image_store(const void* raw) { return read_table<harena_image_store>(kImageStore, raw); }
+Result<harena_state_store> read_state_store(const void* raw) { return read_table<harena_state_store>(kStateStore, raw); }
+
+Status check_required(std::string_view contract, const void* raw) {
+  return with_table(contract, raw, [](const auto& table) { return required_of(table); });
+}
+Status check_groups(std::string_view contract, const void* raw) {
+  return with_table(contract, raw, [](const auto& table) { return groups_of(table); });
+}
+Status check_table(std::string_view contract, const void* raw) {
+  HARENA_TRY_STATUS(check_required(contract, raw));
+  return check_groups(contract, raw);
 }
 
 std::vector<std::string> optional_verbs(const harena_backend& t) {

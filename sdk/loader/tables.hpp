@@ -19,8 +19,10 @@ Result<harena_backend> read_backend(const void* table);
 Result<harena_image_store> read_image_store(const void* table);
 Result<harena_state_store> read_state_store(const void* table);
 
-/// By contract id; ok for contracts that this host doesn't know.
+/// By contract id; ok for contracts that this host doesn't know. check_table is both of the others.
 Status check_table(std::string_view contract, const void* table);
+Status check_required(std::string_view contract, const void* table);
+Status check_groups(std::string_view contract, const void* table);
 
 /// The optional verbs of a backend: those whose functions are there.
 std::vector<std::string> optional_verbs(const harena_backend& table);
