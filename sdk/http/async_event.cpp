@@ -39,31 +39,42 @@ Task<bool> AsyncEvent::wait_past_for(std::uint64_t seen, std::chrono::nanosecond
   co_return co_await wait_until(seen, Timer::clock_type::now() + timeout);
 }
 
+// Enlisted while it lives, so that a destroyed coroutine leaves nothing behind.
+class AsyncEvent::Waiter {
+ public:
+  Waiter(AsyncEvent& event, const asio::any_io_executor& executor)
+      : event_(event), timer_(std::make_shared<Timer>(executor)) {}
+  ~Waiter() {
+    std::lock_guard lock(event_.mutex_);
+    auto& waiters = event_.waiters_;
+    waiters.erase(std::remove(waiters.begin(), waiters.end(), timer_), waiters.end());
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  /// False if the generation has passed already.
+  bool enlist(std::uint64_t seen) {
+    std::lock_guard lock(event_.mutex_);
+    if (event_.generation_ > seen) return false;
+    event_.waiters_.push_back(timer_);
+    return true;
+  }
+  Timer& timer() { return *timer_; }
+
+ private:
+  AsyncEvent& event_;
+  std::shared_ptr<Timer> timer_;
+};
+
 Task<bool> AsyncEvent::wait_until(std::uint64_t seen, Timer::time_point deadline) {
   const auto executor = co_await asio::this_coro::executor;
-  while (true) {
-    const auto timer = enlist(seen, executor);
-    if (!timer) co_return true;
-    timer->expires_at(deadline);
-    const auto [error] = co_await timer->async_wait(asio::as_tuple(asio::use_awaitable));
-    delist(timer);
-    if (generation() > seen) co_return true;
-    if (!error) co_return false;
-    co_await asio::post(executor, asio::use_awaitable);  // the caller is cancelled: this throws
-  }
-}
-
-std::shared_ptr<AsyncEvent::Timer> AsyncEvent::enlist(std::uint64_t seen,
-                                                      const asio::any_io_executor& executor) {
-  std::lock_guard lock(mutex_);
-  if (generation_ > seen) return nullptr;
-  waiters_.push_back(std::make_shared<Timer>(executor));
-  return waiters_.back();
-}
-
-void AsyncEvent::delist(const std::shared_ptr<Timer>& timer) {
-  std::lock_guard lock(mutex_);
-  waiters_.erase(std::remove(waiters_.begin(), waiters_.end(), timer), waiters_.end());
+  Waiter waiter(*this, executor);
+  waiter.timer().expires_at(deadline);
+  if (!waiter.enlist(seen)) co_return true;
+  const auto [error] = co_await waiter.timer().async_wait(asio::as_tuple(asio::use_awaitable));
+  if (generation() > seen) co_return true;
+  if (error) co_await asio::post(executor, asio::use_awaitable);  // the caller is cancelled: this throws
+  co_return false;
 }
 
 }  // namespace harena::http

@@ -20,7 +20,7 @@
 namespace harena::http {
 
 /// Thread-safe. Waiters must run on executors with one thread at a time (an IoThreads loop or a strand). It must
-/// outlive its waiters.
+/// outlive its waiters; a waiter that is destroyed in mid-wait is forgotten.
 class AsyncEvent {
  public:
   /// How often notify() was called.
@@ -35,8 +35,7 @@ class AsyncEvent {
  private:
   using Timer = boost::asio::steady_timer;
   Task<bool> wait_until(std::uint64_t seen, Timer::time_point deadline);
-  std::shared_ptr<Timer> enlist(std::uint64_t seen, const boost::asio::any_io_executor& executor);
-  void delist(const std::shared_ptr<Timer>& timer);
+  class Waiter;
 
   mutable std::mutex mutex_;
   std::uint64_t generation_ = 0;

@@ -59,6 +59,10 @@ class MessageParser final : public boost::beast::http::basic_parser<kRequest> {
   void on_request_impl(boost::beast::http::verb, View method, View target, int version, ErrorCodeType&) override;
   void on_response_impl(int status, View reason, int version, ErrorCodeType&) override;
   void on_field_impl(Field, View name, View value, ErrorCodeType&) override;
+  // Later Boosts report trailers here; not marked override, for Boost 1.81 doesn't know it.
+  void on_trailer_field_impl(Field field, View name, View value, ErrorCodeType& code) {
+    on_field_impl(field, name, value, code);
+  }
   void on_header_impl(ErrorCodeType&) override;
   void on_body_init_impl(boost::optional<std::uint64_t> const&, ErrorCodeType&) override {}
   std::size_t on_body_impl(View body, ErrorCodeType&) override { return deliver(body); }
