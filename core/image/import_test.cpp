@@ -221,6 +221,36 @@ TEST_F(Import, CancelLeavesNothingNamed) {
   }
 }
 
+TEST_F(Import, KilledInTheMiddleAndDoneAgain) {
+  const auto source = folder_.path("src");
+  write_file(source + "/f", std::string(100'000, 'x'));
+  const auto once = [&](const std::function<void(const std::string&)>& at) {
+    auto work = WorkFolder::open(folder_.path("w2"), random_);
+    if (!work) return work.error().message;
+    if (std::distance(fs::directory_iterator(folder_.path("w2")), {}) != 1) return std::string("something is left in the work folder");
+    Importer importer(store_, spawner_, **work, clock_, guard_, "amd64");
+    CallContext call;
+    call.progress = [&](const nlohmann::json& report) { at(report["stage"]); };
+    auto request = as("root/k:v1");
+    request.source = *ImportSource::parse("dir:" + source);
+    const auto imported = importer.import(call, request);
+    return imported ? std::string() : imported.error().describe();
+  };
+  for (const auto* stage : {"unpack", "convert", "store"}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      once([&](const std::string& now) { if (now == stage) ::kill(::getpid(), SIGKILL); });
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status)) << stage;
+    EXPECT_TRUE(store_.tags.empty());
+  }
+  EXPECT_EQ(once([](const std::string&) {}), "");
+  EXPECT_TRUE(store_.tags.contains("root/k:v1"));
+}
+
 TEST_F(Import, WhatIsNotThereIsNamed) {
   EXPECT_THAT(run("dir:/no/such", as("root/a:v1")).error().describe(), HasSubstr("/no/such"));
   EXPECT_EQ(run("tar:/no/such", as("root/a:v1")).error().code, ErrorCode::not_found);

@@ -34,7 +34,9 @@ class Source {
  public:
   static Result<Source> over(int borrow_fd) {
     struct stat status{};
-    if (::fstat(borrow_fd, &status) != 0) return errno_error(errno, "the descriptor to put");
+    if (::fstat(borrow_fd, &status) != 0) {
+      return make_error(ErrorCode::invalid_argument, "the descriptor to put, " + std::to_string(borrow_fd) + ", isn't open");
+    }
     if (S_ISDIR(status.st_mode)) return make_error(ErrorCode::invalid_argument, "the descriptor to put is a folder; a blob is a file");
     return Source(borrow_fd, S_ISREG(status.st_mode) ? status.st_size : -1);
   }
