@@ -23,6 +23,9 @@ AttachOperation::~AttachOperation() {
   writer_.reset();
   command_->unlisten(*this);
   if (!finished_ && kill_on_disconnect_ && !command_->exit()) command_->kill(session::ExitCause::killed);
+  if (!command_->exit() || !command_->output_closed()) return;
+  command_->spool(Stream::out)->rest();
+  command_->spool(Stream::err)->rest();
 }
 
 Status AttachOperation::check() const {

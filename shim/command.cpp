@@ -240,6 +240,8 @@ void Command::record_end() {
   exit_ = std::move(status);
   state_ = CommandState::exited;
   if (!exit_->background) {
+    out_->rest();
+    err_->rest();
     input_.close();
     pty_.reset();
   }

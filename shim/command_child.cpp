@@ -25,6 +25,14 @@ namespace harena::shim {
 namespace {
 
 using session::StartRequest;
+
+/// The sandbox's own fault, with a reason that programs can tell apart.
+Error refused(ErrorCode code, std::string reason, std::string message) {
+  Error error = make_error(code, std::move(message));
+  error.cause = Cause::agent;
+  error.cause_detail = std::move(reason);
+  return error;
+}
 using Environment = std::vector<std::string>;
 
 constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -77,8 +85,11 @@ Status enter_folder(const StartRequest& request, const Identity& identity) {
     if (::chdir(identity.home.c_str()) != 0 && ::chdir("/") != 0) return errno_error(errno, "cwd '/'");
     return {};
   }
-  if (::chdir(request.cwd.c_str()) != 0) return errno_error(errno, "cwd '" + request.cwd + "'");
-  return {};
+  if (::chdir(request.cwd.c_str()) == 0) return {};
+  int number = errno;
+  Error error = errno_error(number, "cwd '" + request.cwd + "'");
+  if (number != ENOENT && number != ENOTDIR) return error;
+  return refused(ErrorCode::not_found, "no_such_cwd", error.message);
 }
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -146,16 +157,21 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 Error exec_error(int error, const std::string& file, const std::string& path) {
-  if (error == ENOENT && ::access(file.c_str(), F_OK) == 0) {
-    return make_error(ErrorCode::not_found, "'" + file + "' is there, but the interpreter or loader that it names isn't");
+  bool is_there = ::access(file.c_str(), F_OK) == 0;
+  std::string where = file.find('/') == std::string::npos ? " in PATH " + path : "";
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return refused(ErrorCode::not_found, "no_such_program",
+                     is_there ? "'" + file + "' is there, but the interpreter or loader that it names isn't" : "no such command '" + file + "'" + where);
+    case EACCES:
+    case ENOEXEC:
+      return refused(ErrorCode::permission_denied, "not_executable", "'" + file + "' isn't executable" +
+                     (error == ENOEXEC ? ": no #! line, and no binary for this machine" : " for this user"));
+    case E2BIG:
+      return make_error(ErrorCode::invalid_argument, "arguments and environment of '" + file + "' are too long for execve (128 KiB each, a quarter of the stack limit together)");
+    default: return errno_error(error, "running '" + file + "'");
   }
-  if (error == ENOENT || error == ENOTDIR) {
-    return make_error(ErrorCode::not_found, "no such command '" + file + "'" +
-                                                (file.find('/') == std::string::npos ? " in PATH " + path : ""));
-  }
-  if (error == ENOEXEC) return make_error(ErrorCode::invalid_argument, "'" + file + "' isn't an executable (no #! line, and no binary of this machine)");
-  if (error == E2BIG) return make_error(ErrorCode::invalid_argument, "arguments and environment of '" + file + "' are too long for execve (128 KiB each, a quarter of the stack limit together)");
-  return errno_error(error, "running '" + file + "'");
 }
 
 /// Only returns if it failed.

@@ -69,12 +69,16 @@ Result<std::string> move_file(const FileTree& tree, WorkerChannel&, const sessio
 
 Result<std::string> change_mode(const FileTree& tree, WorkerChannel&, const session::FileChmodRequest& request) {
   HARENA_TRY_STATUS(check_mode(request.mode));
-  HARENA_TRY(auto found, tree.find(request.path, Links::follow));
+  HARENA_TRY(auto found, tree.find(request.path, Links::dont_follow));
+  HARENA_TRY(auto stat, stat_of(found.get(), request.path));
+  if (stat.type == session::FileType::symlink) {
+    return make_error(ErrorCode::failed_precondition, "'" + request.path + "' is a symlink, which has no mode; name its target '" + stat.target + "'");
+  }
   // An O_PATH descriptor can't be chmodded itself; its link in /proc can.
   if (::fchmodat(tree.proc(), FileTree::link_of(found.get()).c_str(), request.mode, 0) != 0) {
     return errno_error(errno, "mode of '" + request.path + "'");
   }
-  return stat_reply(tree, request.path, Links::follow);
+  return stat_reply(tree, request.path, Links::dont_follow);
 }
 
 Result<std::string> change_owner(const FileTree& tree, WorkerChannel&, const session::FileChownRequest& request) {

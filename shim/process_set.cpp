@@ -65,13 +65,13 @@ Result<ProcessSet> ProcessSet::create(const Sandbox& sandbox, const std::string&
   set.name_ = name;
   set.mark_ = mark;
   if (!sandbox.has_cgroup()) {
-    set.proc_ = UniqueFd(::fcntl(sandbox.host_proc_fd(), F_DUPFD_CLOEXEC, 3));
+    set.proc_ = sandbox.host_proc_fd();
     return set;
   }
   if (::mkdirat(sandbox.cgroup_fd(), name.c_str(), 0755) != 0 && errno != EEXIST) {
     return infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "making cgroup '" + name + "'").message);
   }
-  set.parent_ = UniqueFd(::fcntl(sandbox.cgroup_fd(), F_DUPFD_CLOEXEC, 3));
+  set.parent_ = sandbox.cgroup_fd();
   set.leaf_ = UniqueFd(::openat(sandbox.cgroup_fd(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!set.leaf_) return errno_error(errno, "opening cgroup '" + name + "'");
   return set;
@@ -108,11 +108,11 @@ void ProcessSet::signal_members(int signal) const {
 }
 
 void ProcessSet::signal_marked(int signal, bool& any) const {
-  UniqueFd list(::openat(proc_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd list(::openat(proc_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(list.release()), &::closedir);
   while (auto* entry = dir ? ::readdir(dir.get()) : nullptr) {
     auto pid = static_cast<pid_t>(std::atoi(entry->d_name));
-    if (pid <= 0 || !is_marked(pid, mark_) || is_zombie(proc_.get(), entry->d_name)) continue;
+    if (pid <= 0 || !is_marked(pid, mark_) || is_zombie(proc_, entry->d_name)) continue;
     any = true;
     UniqueFd fd(open_pid(pid));
     if (signal != 0 && fd && is_marked(pid, mark_)) signal_pidfd(fd.get(), signal);
@@ -140,7 +140,7 @@ std::uint64_t ProcessSet::oom_kills() const {
 
 bool ProcessSet::remove() {
   if (!leaf_) return true;
-  if (::unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY) return false;
+  if (::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY) return false;
   leaf_.reset();
   return true;
 }

@@ -42,9 +42,10 @@ class ProcessSet {
   void signal_members(int signal) const;
   void signal_marked(int signal, bool& any) const;
 
-  UniqueFd parent_;
+  /// Borrowed from the sandbox, which outlives every command.
+  int parent_ = -1;
+  int proc_ = -1;
   UniqueFd leaf_;
-  UniqueFd proc_;
   std::string name_;
   std::uint64_t mark_ = 0;
 };

@@ -19,7 +19,7 @@ Spool::Took outcome(ssize_t moved) {
 }  // namespace
 
 Spool::~Spool() {
-  if (!file_) return;
+  if (!made_) return;
   ::unlink(path_.c_str());
   budget_.used -= kept_;
 }
@@ -28,7 +28,13 @@ bool Spool::open_file() {
   if (file_) return true;
   file_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file_) close_for_good("disk");
-  return static_cast<bool>(file_);
+  made_ = static_cast<bool>(file_);
+  return made_;
+}
+
+int Spool::fd() {
+  if (!file_ && made_) file_ = UniqueFd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return file_.get();
 }
 
 void Spool::close_for_good(std::string_view why) {

@@ -41,8 +41,10 @@ class Spool {
   bool truncated() const { return total_ > kept_; }
   /// "stream", "sandbox" or "disk"; meaningful when truncated.
   const std::string& limited_by() const { return limited_by_; }
-  /// -1 before the first byte.
-  int fd() const { return file_.get(); }
+  /// For reading; opened again if it was at rest. -1 before the first byte.
+  int fd();
+  /// Nothing more is written, and nobody reads just now: a thousand ended commands hold no descriptors.
+  void rest() { file_.reset(); }
 
  private:
   /// How many of `wanted` bytes may be kept.
@@ -58,6 +60,7 @@ class Spool {
   SpoolBudget& budget_;
   int null_fd_;
   UniqueFd file_;
+  bool made_ = false;
   std::uint64_t total_ = 0;
   std::uint64_t kept_ = 0;
   /// Once a byte was dropped no later one is kept: offsets stay those of the stream.

@@ -40,8 +40,10 @@ std::optional<std::uint32_t> number(std::string_view text) {
 }
 
 Error no_such(std::string_view what, std::string_view name, std::string_view file) {
-  return make_error(ErrorCode::not_found, "no such " + std::string(what) + " '" + std::string(name) +
-                                              "' in the sandbox's " + std::string(file));
+  Error error = make_error(ErrorCode::not_found, "no such " + std::string(what) + " '" + std::string(name) + "' in the sandbox's " + std::string(file));
+  error.cause = Cause::agent;
+  error.cause_detail = "no_such_" + std::string(what);
+  return error;
 }
 
 Result<gid_t> find_group(std::string_view name) {

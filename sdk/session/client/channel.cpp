@@ -1,0 +1,154 @@
+#include "sdk/session/client/channel.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <cerrno>
+#include <cstring>
+
+namespace harena::session {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 << 10;
+
+Error gone(std::string_view how) {
+  Error error = infrastructure_error(ErrorCode::unavailable, "session", "the sandbox's session endpoint " + std::string(how));
+  error.retry = Retry::same_node;
+  return error;
+}
+
+/// Bytes into `buffer`, a descriptor if one came along; -1 with errno.
+ssize_t receive_with_fd(int socket, std::span<char> buffer, UniqueFd& fd) {
+  iovec part{buffer.data(), buffer.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  auto got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); got > 0 && header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(header), sizeof number);
+    fd.reset(number);
+  }
+  return got;
+}
+
+}  // namespace
+
+Task<Status> Channel::send(FrameType type, std::string_view payload) {
+  std::string bytes;
+  if (!std::exchange(said_hello_, true)) {
+    Hello hello;
+    hello.build = HARENA_VERSION;
+    append_message(bytes, FrameType::hello, encode(hello));
+  }
+  append_message(bytes, type, payload);
+  if (is_request(type)) idle_ = false;
+  co_return co_await stream_->write(bytes);
+}
+
+Task<Status> Channel::fill(std::size_t bytes) {
+  if (used_ > 0 && (used_ == in_.size() || used_ >= kReadBytes)) in_.erase(0, std::exchange(used_, 0));
+  while (in_.size() - used_ < bytes) {
+    std::size_t before = in_.size();
+    std::size_t want = std::max(kReadBytes, bytes - (before - used_));
+    in_.resize(before + want);
+    auto got = co_await stream_->read(std::as_writable_bytes(std::span(in_.data() + before, want)));
+    in_.resize(before + (got ? *got : 0));
+    if (!got) co_return std::move(got).error();
+    if (*got == 0) co_return gone("closed the connection");
+  }
+  co_return ok_status();
+}
+
+Status Channel::take_hello(const ReceivedFrame& frame) {
+  if (frame.type == FrameType::error) return decode_error(frame.payload);
+  if (frame.type != FrameType::hello_ok) return gone("answered hello with '" + to_string(frame.type) + "'");
+  HARENA_TRY(peer_, decode<HelloOk>(frame.payload));
+  greeted_ = true;
+  return {};
+}
+
+Task<Result<ReceivedFrame>> Channel::receive_raw() {
+  for (;;) {
+    HARENA_CO_TRY_STATUS(co_await fill(kHeaderBytes));
+    HARENA_CO_TRY(auto header, parse_header(std::string_view(in_).substr(used_)));
+    HARENA_CO_TRY_STATUS(co_await fill(kHeaderBytes + header.length));
+    ReceivedFrame frame;
+    frame.type = header.type;
+    auto payload = std::string_view(in_).substr(used_ + kHeaderBytes, header.length);
+    bool whole = true;
+    if (is_raw(header.type)) {
+      frame.payload.assign(payload);
+    } else {
+      HARENA_CO_TRY(whole, assembler_.add(header, payload));
+      if (whole) frame.payload = assembler_.take();
+    }
+    used_ += kHeaderBytes + header.length;
+    bool ignored = (header.flags & kFlagMayIgnore) != 0 && to_string(header.type).starts_with("0x");
+    if (whole && !ignored && header.type != FrameType::pong && header.type != FrameType::window) co_return frame;
+  }
+}
+
+Task<Result<ReceivedFrame>> Channel::receive() {
+  HARENA_CO_TRY(auto frame, co_await receive_raw());
+  if (!greeted_) {
+    HARENA_CO_TRY_STATUS(take_hello(frame));
+    HARENA_CO_TRY(frame, co_await receive_raw());
+  }
+  if (frame.type == FrameType::ok) idle_ = true;
+  if (frame.type != FrameType::error) co_return frame;
+  idle_ = true;
+  co_return decode_error(frame.payload);
+}
+
+Task<Result<std::string>> Channel::receive_ok() {
+  HARENA_CO_TRY(auto frame, co_await receive());
+  if (frame.type != FrameType::ok) co_return gone("sent '" + to_string(frame.type) + "' instead of 'ok'");
+  co_return std::move(frame.payload);
+}
+
+Task<Status> Channel::fill_with_fd(std::size_t bytes, UniqueFd& fd) {
+  auto executor = co_await boost::asio::this_coro::executor;
+  // A duplicate to wait on: the stream keeps its own registration.
+  boost::asio::posix::stream_descriptor waiter(executor, ::fcntl(stream_->poll_fd(), F_DUPFD_CLOEXEC, 3));
+  while (in_.size() - used_ < bytes) {
+    co_await waiter.async_wait(boost::asio::posix::stream_descriptor::wait_read, boost::asio::use_awaitable);
+    std::string buffer(4096, 0);
+    auto got = receive_with_fd(stream_->poll_fd(), buffer, fd);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got <= 0) co_return gone("closed the connection");
+    in_.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  co_return ok_status();
+}
+
+Task<Result<UniqueFd>> Channel::receive_ok_with_fd() {
+  if (stream_->poll_fd() < 0) co_return make_error(ErrorCode::unimplemented, "dial needs a Unix socket to the endpoint");
+  UniqueFd fd;
+  // By hand up to the final frame: the descriptor comes with its bytes. Behind an unanswered hello it is the second one.
+  std::size_t ahead = 0;
+  for (int frames = greeted_ ? 1 : 2; frames > 0; --frames) {
+    HARENA_CO_TRY_STATUS(co_await fill_with_fd(ahead + kHeaderBytes, fd));
+    HARENA_CO_TRY(auto header, parse_header(std::string_view(in_).substr(used_ + ahead)));
+    ahead += kHeaderBytes + header.length;
+    HARENA_CO_TRY_STATUS(co_await fill_with_fd(ahead, fd));
+  }
+  HARENA_CO_TRY_STATUS(co_await receive_ok());
+  if (!fd) co_return gone("answered dial without a socket");
+  co_return fd;
+}
+
+bool Channel::reusable() const {
+  if (!idle_ || !greeted_ || used_ != in_.size() || stream_->poll_fd() < 0) return false;
+  char byte;
+  auto got = ::recv(stream_->poll_fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && errno == EAGAIN;
+}
+
+}  // namespace harena::session

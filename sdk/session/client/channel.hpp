@@ -1,0 +1,65 @@
+#pragma once
+// One connection to a session endpoint: frames on a ByteStream.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sdk/base/unique_fd.hpp"
+#include "sdk/http/byte_stream.hpp"
+#include "sdk/session/fields.hpp"
+#include "sdk/session/hello.hpp"
+
+namespace harena::session {
+
+using http::Task;
+
+struct ReceivedFrame {
+  FrameType type = FrameType::ping;
+  std::string payload;
+};
+
+/// Lives on its stream's executor. One receive and one send at a time; they may overlap.
+class Channel {
+ public:
+  /// `hello` goes out with the first frame; the answer is looked at with the first one received.
+  explicit Channel(std::unique_ptr<http::ByteStream> stream) : stream_(std::move(stream)) {}
+
+  Task<Status> send(FrameType type, std::string_view payload);
+  template <class T>
+  Task<Status> send_message(FrameType type, const T& message) {
+    std::string payload = encode(message);
+    co_return co_await send(type, payload);
+  }
+  /// The next frame; continued messages whole; those that may be ignored and pings are skipped. An `error` frame of the
+  /// endpoint is returned as its Error and ends the operation. unavailable (infrastructure) when the endpoint is gone.
+  Task<Result<ReceivedFrame>> receive();
+  /// The final frame of a request without anything in between: its payload.
+  Task<Result<std::string>> receive_ok();
+  /// The same, with the descriptor that comes along (dial).
+  Task<Result<UniqueFd>> receive_ok_with_fd();
+
+  /// Idle and its peer still there: may serve the next operation.
+  bool reusable() const;
+  /// Between operations: no request without its final frame.
+  bool idle() const { return idle_; }
+  void close() { stream_->close(); }
+  const HelloOk& peer() const { return peer_; }
+
+ private:
+  Task<Result<ReceivedFrame>> receive_raw();
+  Task<Status> fill(std::size_t bytes);
+  Task<Status> fill_with_fd(std::size_t bytes, UniqueFd& fd);
+  Status take_hello(const ReceivedFrame& frame);
+
+  std::unique_ptr<http::ByteStream> stream_;
+  std::string in_;
+  std::size_t used_ = 0;
+  MessageAssembler assembler_;
+  HelloOk peer_;
+  bool said_hello_ = false;
+  bool greeted_ = false;
+  bool idle_ = true;
+};
+
+}  // namespace harena::session

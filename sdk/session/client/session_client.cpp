@@ -1,0 +1,210 @@
+#include "sdk/session/client/session_client.hpp"
+
+#include "sdk/http/socket_stream.hpp"
+
+namespace harena::session {
+namespace {
+
+Task<Result<ReceivedFrame>> expect(Channel& channel, FrameType type) {
+  HARENA_CO_TRY(auto frame, co_await channel.receive());
+  if (frame.type == type) co_return frame;
+  co_return infrastructure_error(ErrorCode::data_loss, "session",
+                                 "the session endpoint sent '" + to_string(frame.type) + "' instead of '" + to_string(type) + "'");
+}
+
+CommandRequest command_request(std::string command, std::uint64_t timeout_ms = 0) {
+  CommandRequest request;
+  request.command = std::move(command);
+  request.timeout_ms = timeout_ms;
+  return request;
+}
+
+}  // namespace
+
+template <class Request>
+Task<Result<std::unique_ptr<Channel>>> SessionClient::begin(FrameType type, const Request& request) {
+  HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
+  HARENA_CO_TRY_STATUS(co_await channel->send_message(type, request));
+  co_return std::move(channel);
+}
+
+template <class Request>
+Task<Result<std::string>> SessionClient::call(FrameType type, Request request) {
+  HARENA_CO_TRY(auto channel, co_await begin(type, request));
+  auto payload = co_await channel->receive_ok();
+  co_await endpoint_->release(std::move(channel));
+  co_return payload;
+}
+
+template <class Reply, class Request>
+Task<Result<Reply>> SessionClient::ask(FrameType type, Request request) {
+  HARENA_CO_TRY(auto payload, co_await call(type, std::move(request)));
+  co_return decode<Reply>(payload);
+}
+
+template <class Request>
+Task<Status> SessionClient::tell(FrameType type, Request request) {
+  HARENA_CO_TRY_STATUS(co_await call(type, std::move(request)));
+  co_return ok_status();
+}
+
+Task<Result<Started>> SessionClient::start(StartRequest request) {
+  request.attach = false;
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::start, request));
+  auto frame = co_await expect(*channel, FrameType::started);
+  if (!frame) {
+    co_await endpoint_->release(std::move(channel));
+    co_return std::move(frame).error();
+  }
+  HARENA_CO_TRY_STATUS(co_await channel->receive_ok());
+  co_await endpoint_->release(std::move(channel));
+  co_return decode<Started>(frame->payload);
+}
+
+Task<Result<AttachedCommand>> SessionClient::start_attached(StartRequest request) {
+  request.attach = true;
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::start, request));
+  auto frame = co_await expect(*channel, FrameType::started);
+  if (!frame) {
+    co_await endpoint_->release(std::move(channel));
+    co_return std::move(frame).error();
+  }
+  HARENA_CO_TRY(auto started, decode<Started>(frame->payload));
+  co_return AttachedCommand{std::move(started), OutputReader(endpoint_, std::move(channel))};
+}
+
+Task<Result<OutputReader>> SessionClient::attach(AttachRequest request) {
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::attach, request));
+  co_return OutputReader(endpoint_, std::move(channel));
+}
+
+Task<Result<StdinStream>> SessionClient::open_stdin(StdinRequest request) {
+  if (!request.offset) {
+    HARENA_CO_TRY(auto known, co_await info(request.command));
+    request.offset = known.stdin_bytes;
+  }
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::stdin_open, request));
+  HARENA_CO_TRY_STATUS(co_await expect(*channel, FrameType::ready));
+  StdinStream stream(endpoint_, std::move(channel));
+  stream.begin_at(*request.offset);
+  co_return stream;
+}
+
+Task<Result<CommandInfo>> SessionClient::info(std::string command) {
+  return ask<CommandInfo>(FrameType::info, command_request(std::move(command)));
+}
+
+Task<Result<CommandInfo>> SessionClient::wait(std::string command, std::uint64_t timeout_ms) {
+  return ask<CommandInfo>(FrameType::wait, command_request(std::move(command), timeout_ms));
+}
+
+Task<Result<std::vector<CommandInfo>>> SessionClient::list() {
+  HARENA_CO_TRY(auto reply, co_await ask<CommandList>(FrameType::list, Empty{}));
+  co_return std::move(reply.commands);
+}
+
+Task<Status> SessionClient::signal(std::string command, int signal, SignalTarget target) {
+  SignalRequest request;
+  request.command = std::move(command);
+  request.signal = signal;
+  request.target = target;
+  return tell(FrameType::signal, std::move(request));
+}
+
+Task<Status> SessionClient::resize(std::string command, std::uint16_t rows, std::uint16_t cols) {
+  ResizeRequest request;
+  request.command = std::move(command);
+  request.rows = rows;
+  request.cols = cols;
+  return tell(FrameType::resize, std::move(request));
+}
+
+Task<Status> SessionClient::forget(std::string command) {
+  return tell(FrameType::forget, command_request(std::move(command)));
+}
+
+Task<Result<FileReader>> SessionClient::read_file(FileReadRequest request) {
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_read, request));
+  auto frame = co_await expect(*channel, FrameType::file_stat);
+  if (!frame) {
+    co_await endpoint_->release(std::move(channel));
+    co_return std::move(frame).error();
+  }
+  HARENA_CO_TRY(auto stat, decode<FileStat>(frame->payload));
+  FileReader reader(endpoint_, std::move(channel));
+  reader.set_stat(std::move(stat));
+  co_return reader;
+}
+
+Task<Result<FileWriter>> SessionClient::write_file(FileWriteRequest request) {
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_write, request));
+  HARENA_CO_TRY_STATUS(co_await expect(*channel, FrameType::ready));
+  co_return FileWriter(endpoint_, std::move(channel));
+}
+
+Task<Result<FileListing>> SessionClient::list_files(FileListRequest request) {
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_list, request));
+  FileListing listing;
+  for (;;) {
+    auto frame = co_await channel->receive();
+    if (!frame) {
+      co_await endpoint_->release(std::move(channel));
+      co_return std::move(frame).error();
+    }
+    if (frame->type == FrameType::ok) {
+      HARENA_CO_TRY(auto end, decode<FileListEnd>(frame->payload));
+      listing.cursor = std::move(end.cursor);
+      break;
+    }
+    HARENA_CO_TRY(auto batch, decode<FileEntries>(frame->payload));
+    std::move(batch.entries.begin(), batch.entries.end(), std::back_inserter(listing.entries));
+  }
+  co_await endpoint_->release(std::move(channel));
+  co_return listing;
+}
+
+Task<Result<FileStat>> SessionClient::stat(FilePathRequest request) {
+  return ask<FileStat>(FrameType::file_stat_get, std::move(request));
+}
+Task<Result<FileStat>> SessionClient::readlink(FilePathRequest request) {
+  return ask<FileStat>(FrameType::file_readlink, std::move(request));
+}
+Task<Result<FileStat>> SessionClient::mkdir(FileMkdirRequest request) {
+  return ask<FileStat>(FrameType::file_mkdir, std::move(request));
+}
+Task<Status> SessionClient::remove(FileRemoveRequest request) {
+  return tell(FrameType::file_remove, std::move(request));
+}
+Task<Result<FileStat>> SessionClient::move(FileMoveRequest request) {
+  return ask<FileStat>(FrameType::file_move, std::move(request));
+}
+Task<Result<FileStat>> SessionClient::chmod(FileChmodRequest request) {
+  return ask<FileStat>(FrameType::file_chmod, std::move(request));
+}
+Task<Result<FileStat>> SessionClient::chown(FileChownRequest request) {
+  return ask<FileStat>(FrameType::file_chown, std::move(request));
+}
+Task<Result<FileStat>> SessionClient::symlink(FileSymlinkRequest request) {
+  return ask<FileStat>(FrameType::file_symlink, std::move(request));
+}
+Task<Result<FileStat>> SessionClient::truncate(FileTruncateRequest request) {
+  return ask<FileStat>(FrameType::file_truncate, std::move(request));
+}
+
+Task<Result<std::unique_ptr<http::ByteStream>>> SessionClient::dial(DialRequest request) {
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::dial, request));
+  auto fd = co_await channel->receive_ok_with_fd();
+  co_await endpoint_->release(std::move(channel));
+  if (!fd) co_return std::move(fd).error();
+  co_return co_await http::adopt_stream(*std::move(fd));
+}
+
+Task<Status> SessionClient::shutdown(std::uint32_t grace_ms) {
+  ShutdownRequest request;
+  request.grace_ms = grace_ms;
+  return tell(FrameType::shutdown, request);
+}
+
+Task<Result<Stats>> SessionClient::stats() { return ask<Stats>(FrameType::stats, Empty{}); }
+
+}  // namespace harena::session

@@ -1,0 +1,101 @@
+#pragma once
+// Operations that stream: output of a command, its stdin, files both ways. Each owns its connection; dropping one (or cancelling
+// the coroutine that uses it) closes the connection, which cancels the operation.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sdk/session/client/endpoint.hpp"
+#include "sdk/session/command_messages.hpp"
+#include "sdk/session/file_messages.hpp"
+
+namespace harena::session {
+
+class StreamBase {
+ public:
+  StreamBase(std::shared_ptr<Endpoint> endpoint, std::unique_ptr<Channel> channel)
+      : endpoint_(std::move(endpoint)), channel_(std::move(channel)) {}
+
+ protected:
+  /// The operation is over: the connection may serve another.
+  Task<void> give_back() { return endpoint_->release(std::move(channel_)); }
+  std::shared_ptr<Endpoint> endpoint_;
+  std::unique_ptr<Channel> channel_;
+};
+
+struct OutputEvent {
+  enum class Kind { output, truncated, exit, end };
+  Kind kind = Kind::end;
+  Stream stream = Stream::out;
+  /// Number of the first byte.
+  std::uint64_t offset = 0;
+  std::string bytes;
+  Truncated truncated;
+  ExitStatus exit;
+};
+
+/// A reader of a command's output; while it reads, stdin may be fed by another coroutine of the same executor.
+class OutputReader : public StreamBase {
+ public:
+  using StreamBase::StreamBase;
+  /// Reading is the back-pressure. After `end` there is no more; `exit` comes before it unless follow was false.
+  Task<Result<OutputEvent>> next();
+
+  Task<Status> write_stdin(std::string_view bytes);
+  Task<Status> end_stdin();
+  Task<Status> resize(std::uint16_t rows, std::uint16_t cols);
+  Task<Status> signal(int signal, SignalTarget target);
+  /// Bytes of stdin that the command's pipe has taken, as of the last next().
+  std::uint64_t stdin_acked() const { return acked_; }
+
+ private:
+  std::uint64_t acked_ = 0;
+};
+
+class StdinStream : public StreamBase {
+ public:
+  using StreamBase::StreamBase;
+  /// At most so many bytes are on their way to the command.
+  static constexpr std::uint64_t kWindowBytes = 256 << 10;
+  /// Returns when all but the window is in the command's pipe. failed_precondition when it closed its stdin, aborted when
+  /// another writer came.
+  Task<Status> write(std::string_view bytes);
+  /// Waits until everything written was taken; stdin stays open.
+  Task<Status> flush();
+  /// Closes the command's stdin behind what was written.
+  Task<Status> end();
+  /// Number of the next byte that the command needs: where to go on after a lost connection.
+  std::uint64_t acked() const { return acked_; }
+
+  /// For SessionClient: the number of the first byte. Bytes that the endpoint skips are acked at once.
+  void begin_at(std::uint64_t offset) { sent_ = acked_ = offset; }
+
+ private:
+  Task<Status> await_acks(std::uint64_t window);
+  std::uint64_t sent_ = 0;
+  std::uint64_t acked_ = 0;
+};
+
+class FileReader : public StreamBase {
+ public:
+  using StreamBase::StreamBase;
+  const FileStat& stat() const { return stat_; }
+  /// The next bytes; empty at the end.
+  Task<Result<std::string>> next();
+  void set_stat(FileStat stat) { stat_ = std::move(stat); }
+
+ private:
+  FileStat stat_;
+  bool done_ = false;
+};
+
+class FileWriter : public StreamBase {
+ public:
+  using StreamBase::StreamBase;
+  Task<Status> write(std::string_view bytes);
+  /// Publishes the file. Without it nothing appears.
+  Task<Result<FileStat>> finish();
+};
+
+}  // namespace harena::session
