@@ -666,6 +666,12 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(head + data)
 
     def attach_input(self, command):
+        try:
+            self.attach_messages(command)
+        except (OSError, ApiError):
+            pass  # the client or the command is gone
+
+    def attach_messages(self, command):
         while True:
             head = self.rfile.read(2)
             if len(head) < 2:

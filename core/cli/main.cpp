@@ -1,0 +1,105 @@
+// harena: the command line.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+
+#include "core/cli/print.hpp"
+#include "core/cli/program.hpp"
+#include "core/cli/words.hpp"
+#include "sdk/base/text.hpp"
+
+namespace harena::cli {
+
+namespace {
+
+void set_up(Program& program) {
+  program.app.require_subcommand(1);
+  program.app.set_version_flag("--version", std::string("harena " HARENA_VERSION));
+  program.app.add_option("--url", program.options.url, "Server (HARENA_URL, or http://127.0.0.1:7300)");
+  program.app.add_option("--token", program.options.token, "Token (HARENA_TOKEN, or the admin token file of this machine)");
+  program.app.add_flag("--json", program.options.json, "Answers and errors as JSON");
+  program.app.footer("Exit codes: the remote command's own; 124 its timeout; 125 Harena's failure; see docs/cli.md.");
+  add_lifecycle(program);
+  add_exec(program);
+  add_logs(program);
+  add_copy(program);
+  add_ports(program);
+  add_images(program);
+  add_admin(program);
+  add_access(program);
+  add_completion(program);
+}
+
+Result<int> run_action(Program& program) {
+  if (!program.trailing) return program.action();
+  // Only these have use for what stands behind "--"; nothing that was typed is ignored.
+  const auto subcommands = program.app.get_subcommands();
+  const auto name = subcommands.empty() ? "" : subcommands.front()->get_name();
+  if (name == "run" || name == "exec" || name == "shell") return program.action();
+  return make_error(ErrorCode::invalid_argument, "'" + name + "' takes no command behind --");
+}
+
+/// The first word that is neither an option nor the value of a global one.
+std::string first_word(const std::vector<std::string>& arguments) {
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    if (arguments[at] == "--url" || arguments[at] == "--token") {
+      ++at;
+    } else if (!arguments[at].starts_with('-')) {
+      return arguments[at];
+    }
+  }
+  return "";
+}
+
+Status check_command_name(const Program& program, const std::vector<std::string>& arguments) {
+  const auto word = first_word(arguments);
+  std::vector<std::string> known;
+  for (const auto* sub : program.app.get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
+  if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) return {};
+  return make_error(ErrorCode::invalid_argument, "there is no command '" + word + "'" + suggestion(word, known));
+}
+
+/// CLI11's own sentence, with what it can't know.
+std::string parse_message(const Program& program, const CLI::ParseError& error) {
+  std::string text = error.what();
+  const auto subcommands = program.app.get_subcommands();
+  const auto name = subcommands.empty() ? "" : subcommands.front()->get_name();
+  if (!program.trailing && (name == "exec" || name == "run") && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    return text + "; the command goes behind --, as in: harena exec SANDBOX -- ls -l /";
+  }
+  return text + "; see harena " + (name.empty() ? "" : name + " ") + "--help";
+}
+
+Result<int> run_program(Program& program, std::vector<std::string> arguments) try {
+  HARENA_TRY_STATUS(check_command_name(program, arguments));
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  program.app.parse(std::move(arguments));
+  return run_action(program);
+} catch (const CLI::Success& wish) {  // --help, --version
+  return program.app.exit(wish);
+} catch (const CLI::ParseError& error) {
+  return make_error(ErrorCode::invalid_argument, parse_message(program, error));
+} catch (const std::exception& error) {
+  // Answers of an unexpected shape end up here.
+  return make_error(ErrorCode::internal, error.what());
+}
+
+}  // namespace
+
+}  // namespace harena::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, which knows what to undo
+  harena::cli::Program program;
+  auto split = harena::cli::split_arguments(argc, argv);
+  program.trailing = std::move(split.trailing);
+  harena::cli::set_up(program);
+  const auto outcome = harena::cli::run_program(program, std::move(split.ours));
+  if (outcome.ok()) return *outcome;
+  if (outcome.error().code == harena::ErrorCode::cancelled) return harena::cli::kExitBrokenPipe;
+  harena::cli::print_error(outcome.error(), program.options.json);
+  return harena::cli::kExitPlatform;
+}
