@@ -124,7 +124,11 @@ std::unique_ptr<HTTPClientSession> Connection::fresh_session() const {
 void Connection::abort() {
   const std::lock_guard lock(state_->mutex);
   state_->aborted = true;
-  if (state_->session) state_->session->abort();
+  try {
+    if (state_->session) state_->session->abort();
+  } catch (const Poco::Exception&) {
+    // Not connected at this moment: the flag stops the next call.
+  }
 }
 
 Result<Response> Connection::call(const Request& request) {
