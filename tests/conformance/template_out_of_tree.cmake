@@ -1,0 +1,16 @@
+# Installs the SDK into an empty prefix, copies the template elsewhere, builds it there against the prefix alone, and
+# checks what came out.
+set(work ${BUILD}/tests/template-out-of-tree)
+file(REMOVE_RECURSE ${work})
+file(MAKE_DIRECTORY ${work})
+file(COPY ${SOURCE}/sdk/template/ DESTINATION ${work}/mine)
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+run(${CMAKE_COMMAND} --install ${BUILD} --component sdk --prefix ${work}/prefix)
+run(${CMAKE_COMMAND} -S ${work}/mine -B ${work}/build -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${work}/prefix)
+run(${CMAKE_COMMAND} --build ${work}/build)
+run(${CHECK} ${work}/build/plugins/folder --config [[{"root":"{tmp}/folders"}]])
+run(${CMAKE_COMMAND} --install ${work}/build --component plugins --prefix ${work}/installed --strip)
+run(${CHECK} ${work}/installed/lib/harena/plugins/folder --level 1 --config [[{"root":"{tmp}/folders"}]])
+file(REMOVE_RECURSE ${work})
