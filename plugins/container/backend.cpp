@@ -1,6 +1,7 @@
 #include "plugins/container/backend.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,6 +24,7 @@ constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kRemovePatienceNs = 20'000 * kMs;
 /// How long a shim may take to write down how its commands ended.
 constexpr std::int64_t kShimPatienceNs = 2'000 * kMs;
+constexpr std::int64_t kLockPatienceNs = 2'000 * kMs;
 constexpr std::int64_t kFreezePatienceNs = 10'000 * kMs;
 constexpr int kBacklog = 1024;
 /// Our init is in the sandbox's cgroup, but not one of the processes that the user was promised.
@@ -141,6 +143,32 @@ CgroupLimits limits_of(const Parameters& parameters) {
   return limits;
 }
 
+/// What the shim wrote down at its end (shim/README.md). Root inside can't end init, and nobody inside can reach the shim: an
+/// end that nobody asked for is this machine's, unless the memory limit brought it.
+struct Ending {
+  Cause cause;
+  std::string detail;
+};
+Ending ending_of(const SandboxState& state, const std::string& otherwise) {
+  auto text = read_file_at(AT_FDCWD, state.state_dir + "/session/exit.json");
+  if (text.ok()) {
+    const json document = json::parse(*text, nullptr, false);
+    if (document.is_object() && document.value("cause", json()) == "oom") return {Cause::limit, "memory"};
+  }
+  return {Cause::infrastructure, otherwise};
+}
+
+/// A predecessor that was killed a moment ago may still be closing its descriptors (or a launcher of it hasn't reached its exec); the
+/// kernel tells nobody when a lock becomes free within a time, so this looks again.
+Result<UniqueFd> lock_patiently(const CgroupTree& cgroups) {
+  const std::int64_t deadline = monotonic_now_ns() + kLockPatienceNs;
+  while (true) {
+    auto held = cgroups.lock();
+    if (held.ok() || held.error().code != ErrorCode::failed_precondition || monotonic_now_ns() >= deadline) return held;
+    ::poll(nullptr, 0, 10);
+  }
+}
+
 /// Asks everything but the init to end, and waits for as much of it as the grace allows.
 void ask_to_end(const CgroupGroup& group, pid_t init, std::int64_t grace_ms) {
   auto pids = group.processes();
@@ -169,7 +197,7 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
   if (engine_) return engine_.get();
   HARENA_TRY(auto layout, detect_cgroups());
   HARENA_TRY(auto cgroups, CgroupTree::open(layout, settings_.cgroup_parent, settings_.instance));
-  HARENA_TRY(UniqueFd held, cgroups.lock());
+  HARENA_TRY(UniqueFd held, lock_patiently(cgroups));
   HARENA_TRY(auto program, seccomp_profile().compile(ENOSYS));
   HARENA_TRY(UniqueFd seccomp, seccomp_memfd(program));
   auto made = std::make_unique<Engine>(Engine{std::move(cgroups), std::move(held), std::move(seccomp), nullptr, nullptr});
@@ -300,6 +328,7 @@ Status ContainerBackend::stop(const Call&, std::string_view sandbox_id, std::int
 }
 
 Status ContainerBackend::adopt(Engine& engine, const std::string& id, const SandboxState& state) {
+  if (state.boot.empty()) return make_error(ErrorCode::not_found, "its creation was interrupted");
   HARENA_TRY(std::string boot, boot_id());
   if (boot != state.boot) return make_error(ErrorCode::not_found, "the machine was restarted");
   HARENA_TRY(UniqueFd shim, open_process(state.shim));
@@ -317,22 +346,31 @@ Status ContainerBackend::adopt(Engine& engine, const std::string& id, const Sand
   return engine.watcher->watch(id, std::move(shim));
 }
 
+Result<json> ContainerBackend::give_up(Engine& engine, const std::string& id, SandboxState state, const Error& why) {
+  // What is half dead is of no use to anybody; what is left of it (its groups, its upper) goes with it.
+  state.layers.clear();
+  const Ending ending = ending_of(state, why.message);
+  {
+    std::lock_guard lock(mutex_);
+    records_.emplace(id, Record{false, 0, std::move(state)});
+  }
+  HARENA_TRY_STATUS(remove(engine, id, 0));
+  return json{{"status", "gone"}, {"cause", to_string(ending.cause)}, {"detail", ending.detail}};
+}
+
 Result<json> ContainerBackend::recover(const Call&, std::string_view sandbox_id, std::string_view text) {
   const std::string id(sandbox_id);
   HARENA_TRY_STATUS(check_id(id));
-  HARENA_TRY(auto state, SandboxState::decode(text));
   HARENA_TRY(Engine* engine, this->engine());
-  auto adopted = adopt(*engine, id, state);
-  if (!adopted.ok()) {
-    // What is half dead is of no use to anybody; what is left of it (its groups, its upper) goes with it.
-    {
-      std::lock_guard lock(mutex_);
-      records_.emplace(id, Record{false, 0, state});
-      records_[id].state.layers.clear();
-    }
-    HARENA_TRY_STATUS(remove(*engine, id, 0));
-    return json{{"status", "gone"}, {"cause", "infrastructure"}, {"detail", adopted.error().message}};
+  // Without a state its create never ended: whatever there is of it is half-made.
+  SandboxState state;
+  if (const auto record = record_of(id); record && !record->creating) {
+    state = record->state;
+  } else if (!text.empty()) {
+    HARENA_TRY(state, SandboxState::decode(text));
   }
+  auto adopted = adopt(*engine, id, state);
+  if (!adopted.ok()) return give_up(*engine, id, state, adopted.error());
   HARENA_TRY(auto group, engine->cgroups.open_sandbox(id));
   HARENA_TRY(bool frozen, group.frozen());
   return json{{"status", frozen ? "paused" : "running"}, {"session_endpoint", state.endpoint}};
@@ -402,8 +440,10 @@ Result<json> ContainerBackend::resume(const Call& call, std::string_view sandbox
 }
 
 void ContainerBackend::on_exit(const std::string& id) {
-  // Root inside can't end init, and nobody inside can reach the shim: an end that nobody asked for is this machine's.
-  host_.sandbox_exited(id, Cause::infrastructure, "shim");
+  const auto record = record_of(id);
+  if (!record) return;
+  const Ending ending = ending_of(record->state, "shim");
+  host_.sandbox_exited(id, ending.cause, ending.detail);
 }
 
 }  // namespace harena::container

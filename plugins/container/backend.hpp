@@ -58,6 +58,7 @@ class ContainerBackend final : public plugin::BackendPlugin {
   Result<Engine*> engine();
   Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters);
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
+  Result<json> give_up(Engine& engine, const std::string& id, SandboxState state, const Error& why);
   Status adopt(Engine& engine, const std::string& id, const SandboxState& state);
   std::optional<Record> record_of(const std::string& id) const;
   void on_exit(const std::string& id);
