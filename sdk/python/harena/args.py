@@ -65,9 +65,16 @@ class SandboxArgs:
 class ContainerArgs(SandboxArgs):
     backend: ClassVar[str] = "container"
 
-    cpu: Optional[float] = _param("CPUs: 2, 0.5")
+    cpu: Optional[float] = _param("cores, also parts of one")
+    cpu_weight: Optional[int] = _param("share among sandboxes that compete for the CPU, 1 to 10000")
     memory: Optional[Size] = _param("memory limit")
     pids: Optional[int] = _param("processes and threads at once")
+    shm: Optional[Size] = _param("size of /dev/shm, charged to memory")
+    tmpfs: Optional[Dict[str, Size]] = _param("path to size of memory file systems, charged to memory")
+    hostname: Optional[str] = _param("the sandbox's id when not given")
+    env: Optional[Dict[str, str]] = _param("environment of every command")
+    user: Optional[str] = _param("user of commands that name none")
+    readonly_rootfs: Optional[bool] = _param("nothing but memory file systems can be written")
 
 
 @dataclass

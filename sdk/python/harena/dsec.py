@@ -40,6 +40,7 @@ class DSecContainerRunArgs:
             image=self.container_image,
             memory=None if self.memory_limit_mb is None else _positive(self.memory_limit_mb, "memory_limit_mb") * _MIB,
             cpu=None if self.cpu_cores_limit is None else _positive(self.cpu_cores_limit, "cpu_cores_limit"),
+            user=self.init_user,
             idle_ttl_s=self.ttl_running_stop,
             project=self.project,
             labels=dict(self.labels),

@@ -38,6 +38,7 @@ SCHEMA = {
         "readonly": {"type": "boolean"},
         "hosts": {"type": "array", "items": {"type": "string"}},
         "note": {"type": "string"},
+        "user": {"type": "string"},
     },
 }
 CREATE_KEYS = {

@@ -74,7 +74,7 @@ def test_listing_one_of_the_paper(fake, monkeypatch):
         return sandbox
 
     sandbox = asyncio.run(main())
-    assert sandbox.info.params == {"memory": 4096 * 1024 * 1024, "cpu": 4} and sandbox.info.idle_ttl_s == 300
+    assert sandbox.info.params == {"memory": 4096 * 1024 * 1024, "cpu": 4, "user": "root"} and sandbox.info.idle_ttl_s == 300
     assert [one[2].get("user") for one in fake.requests if one[1].endswith("/commands")] == ["root"]
 
 
