@@ -340,6 +340,7 @@ session::CommandInfo Command::info() const {
   info.stdin_bytes = input_.taken();
   info.pty = request_.pty;
   info.stdin_open = input_.is_open();
+  info.on_disconnect = request_.on_disconnect;
   info.exit = exit_;
   return info;
 }

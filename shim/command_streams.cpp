@@ -74,10 +74,19 @@ std::int64_t InputFeed::write(std::string_view bytes) {
 
 void InputFeed::when_writable(std::function<void()> ready) {
   loop_.forget(watch_);
-  if (!is_open()) return loop_.defer(std::move(ready));
-  watch_ = loop_.watch(fd_.get(), EPOLLOUT, [this, ready = std::move(ready)](std::uint32_t) {
+  ready_ = std::make_shared<std::function<void()>>(std::move(ready));
+  if (!is_open()) return call_ready_soon();
+  watch_ = loop_.watch(fd_.get(), EPOLLOUT, [this](std::uint32_t) {
     loop_.forget(watch_);
-    ready();
+    auto once = std::exchange(ready_, nullptr);
+    (*once)();
+  });
+}
+
+void InputFeed::call_ready_soon() {
+  // Whoever waits may be gone by then: it took its function along (stop_waiting).
+  if (ready_) loop_.defer([weak = std::weak_ptr(ready_)] {
+    if (auto once = weak.lock()) (*once)();
   });
 }
 
@@ -94,6 +103,7 @@ void InputFeed::close() {
   loop_.forget(watch_);
   fd_.reset();
   ended_ = true;
+  call_ready_soon();
 }
 
 }  // namespace harena::shim

@@ -55,11 +55,16 @@ class InputFeed {
   std::int64_t write(std::string_view bytes);
   /// Calls `ready` once, when more fits or the reader is gone.
   void when_writable(std::function<void()> ready);
-  void stop_waiting() { loop_.forget(watch_); }
+  void stop_waiting() {
+    loop_.forget(watch_);
+    ready_.reset();
+  }
   void end();
   void close();
 
  private:
+  void call_ready_soon();
+
   EventLoop& loop_;
   UniqueFd fd_;
   bool is_pty_ = false;
@@ -67,6 +72,7 @@ class InputFeed {
   bool at_line_start_ = true;
   std::uint64_t taken_ = 0;
   EventLoop::Id watch_ = 0;
+  std::shared_ptr<std::function<void()>> ready_;
 };
 
 }  // namespace harena::shim

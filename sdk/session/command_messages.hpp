@@ -170,6 +170,7 @@ struct CommandInfo {
   std::uint64_t stdin_bytes = 0;
   bool pty = false;
   bool stdin_open = false;
+  OnDisconnect on_disconnect = OnDisconnect::keep;
   std::optional<ExitStatus> exit;
   bool operator==(const CommandInfo&) const = default;
   template <class F>
@@ -189,6 +190,7 @@ struct CommandInfo {
     f(13, &CommandInfo::pty);
     f(14, &CommandInfo::stdin_open);
     f(15, &CommandInfo::exit);
+    f(16, &CommandInfo::on_disconnect);
   }
 };
 inline constexpr std::size_t kShownShellBytes = 256;

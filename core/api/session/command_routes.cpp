@@ -1,0 +1,154 @@
+// Start, list, look at, forget, signal, resize.
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "core/api/session/handlers.hpp"
+#include "core/api/session/session_json.hpp"
+#include "sdk/base/text.hpp"
+
+namespace harena {
+
+using http::Request;
+using http::ResponseWriter;
+using http::Task;
+using nlohmann::json;
+
+namespace {
+
+/// Writes from the command's first byte on: after a repeated start under the same op, what it has is skipped.
+Task<void> feed(SessionLink link, std::string command, std::string data) {
+  session::StdinRequest request;
+  request.command = std::move(command);
+  request.offset = 0;
+  auto stream = co_await link.client.open_stdin(request);
+  // A command that ended, or closed its stdin, has had what it wanted.
+  if (!stream) co_return;
+  auto written = co_await stream->write(data);
+  if (written) (void)co_await stream->end();
+}
+
+Task<void> feed_beside(const SessionLink& link, const std::string& command, std::optional<std::string>& data) {
+  if (!data) co_return;
+  auto executor = co_await boost::asio::this_coro::executor;
+  boost::asio::co_spawn(executor, feed(link, command, std::move(*data)), boost::asio::detached);
+}
+
+Task<Result<json>> whole_result(session::OutputReader& output) {
+  std::string out, err;
+  bool out_truncated = false, err_truncated = false;
+  json result = json::object();
+  for (;;) {
+    HARENA_CO_TRY(auto event, co_await output.next());
+    bool is_out = event.stream == session::Stream::out;
+    if (event.kind == session::OutputEvent::Kind::end) break;
+    if (event.kind == session::OutputEvent::Kind::output) (is_out ? out : err) += event.bytes;
+    if (event.kind == session::OutputEvent::Kind::truncated) (is_out ? out_truncated : err_truncated) = true;
+    if (event.kind == session::OutputEvent::Kind::exit) result["exit"] = to_json(event.exit);
+  }
+  put_bytes(result, "stdout", out);
+  put_bytes(result, "stderr", err);
+  result["stdout_truncated"] = out_truncated;
+  result["stderr_truncated"] = err_truncated;
+  co_return result;
+}
+
+Task<Status> start_and_wait(ResponseWriter& response, SessionLink link, StartBody body) {
+  HARENA_CO_TRY(auto attached, co_await link.client.start_attached(body.request));
+  co_await feed_beside(link, attached.started.command, body.stdin_data);
+  HARENA_CO_TRY(auto result, co_await whole_result(attached.output));
+  HARENA_CO_TRY(auto info, co_await link.client.info(attached.started.command));
+  auto answer = to_json(info);
+  answer.update(result);
+  co_return co_await response.send_json(200, answer);
+}
+
+}  // namespace
+
+Task<Status> start_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto text, co_await read_json(request, kMaxStartBodyBytes));
+  HARENA_CO_TRY(auto body, parse_start(text));
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  if (body.wait) co_return co_await start_and_wait(response, std::move(link), std::move(body));
+  HARENA_CO_TRY(auto started, co_await link.client.start(body.request));
+  co_await feed_beside(link, started.command, body.stdin_data);
+  HARENA_CO_TRY(auto info, co_await link.client.info(started.command));
+  co_return co_await response.send_json(started.existing ? 200 : 201, to_json(info));
+}
+
+Task<Status> list_commands(Request&, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  HARENA_CO_TRY(auto commands, co_await link.client.list());
+  json all = json::array();
+  for (const auto& command : commands) all.push_back(to_json(command));
+  json answer = json::object();
+  answer["commands"] = std::move(all);
+  co_return co_await response.send_json(200, answer);
+}
+
+Task<Status> get_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  HARENA_CO_TRY(auto info, co_await link.client.info(request.param("cid")));
+  co_return co_await response.send_json(200, to_json(info));
+}
+
+Task<Status> forget_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  HARENA_CO_TRY_STATUS(co_await link.client.forget(request.param("cid")));
+  co_return co_await response.send_json(200, json::object());
+}
+
+Task<Status> signal_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto body, co_await read_json(request));
+  JsonFields fields(body, "the signal");
+  HARENA_CO_TRY(auto name, fields.string("signal", "TERM"));
+  HARENA_CO_TRY(auto where, fields.string("target", "process"));
+  HARENA_CO_TRY_STATUS(fields.finish());
+  HARENA_CO_TRY(auto number, parse_signal(name));
+  auto target = where == "tree" ? session::SignalTarget::tree : where == "group" ? session::SignalTarget::group : session::SignalTarget::process;
+  if (target == session::SignalTarget::process && where != "process") {
+    co_return make_error(ErrorCode::invalid_argument, "'target' is '" + where + "'; it must be 'process', 'group' or 'tree'");
+  }
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  HARENA_CO_TRY_STATUS(co_await link.client.signal(request.param("cid"), number, target));
+  co_return co_await response.send_json(200, json::object());
+}
+
+Task<Status> resize_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto body, co_await read_json(request));
+  JsonFields fields(body, "the size");
+  HARENA_CO_TRY(auto rows, fields.integer("rows", 0, 1, 65535));
+  HARENA_CO_TRY(auto cols, fields.integer("cols", 0, 1, 65535));
+  HARENA_CO_TRY_STATUS(fields.finish());
+  if (rows == 0 || cols == 0) co_return make_error(ErrorCode::invalid_argument, "'rows' and 'cols' are required");
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  HARENA_CO_TRY_STATUS(co_await link.client.resize(request.param("cid"), static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(cols)));
+  co_return co_await response.send_json(200, json::object());
+}
+
+Task<Status> write_stdin(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto query, request.query());
+  HARENA_CO_TRY_STATUS(query.allow_only({"offset", "eof"}));
+  HARENA_CO_TRY(auto eof, parse_bool(query, "eof", false));
+  session::StdinRequest open;
+  open.command = request.param("cid");
+  if (query.contains("offset")) {
+    HARENA_CO_TRY(open.offset, parse_number(query, "offset", 0));
+  }
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  HARENA_CO_TRY(auto stream, co_await link.client.open_stdin(open));
+  std::vector<std::byte> buffer(64 << 10);
+  for (;;) {
+    HARENA_CO_TRY(auto got, co_await request.read(buffer));
+    if (got == 0) break;
+    HARENA_CO_TRY_STATUS(co_await stream.write(std::string_view(reinterpret_cast<const char*>(buffer.data()), got)));
+  }
+  HARENA_CO_TRY_STATUS(co_await stream.flush());
+  std::uint64_t accepted = stream.acked();
+  if (eof) HARENA_CO_TRY_STATUS(co_await stream.end());
+  json answer = json::object();
+  answer["accepted"] = accepted;
+  co_return co_await response.send_json(200, answer);
+}
+
+}  // namespace harena

@@ -1,0 +1,263 @@
+// What a command printed, as a stream: JSON lines or binary frames; and its terminal as a WebSocket.
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+
+#include <chrono>
+#include <csignal>
+
+#include "core/api/session/handlers.hpp"
+#include "core/api/session/session_json.hpp"
+#include "sdk/base/text.hpp"
+#include "sdk/http/async_mutex.hpp"
+#include "sdk/http/error.hpp"
+#include "sdk/http/websocket.hpp"
+#include "sdk/session/frame.hpp"
+
+namespace harena {
+
+using http::Request;
+using http::ResponseWriter;
+using http::Task;
+using nlohmann::json;
+using session::OutputEvent;
+
+namespace {
+
+constexpr std::chrono::seconds kKeepAlive{15};
+constexpr std::string_view kFramesType = "application/vnd.harena.frames";
+
+const char* stream_name(session::Stream stream) { return stream == session::Stream::out ? "stdout" : "stderr"; }
+
+json event_json(const OutputEvent& event) {
+  json line = json::object();
+  if (event.kind == OutputEvent::Kind::exit) line["exit"] = to_json(event.exit);
+  if (event.kind == OutputEvent::Kind::truncated) line["truncated"] = stream_name(event.stream);
+  if (event.kind == OutputEvent::Kind::output) {
+    line["stream"] = stream_name(event.stream);
+    line["offset"] = event.offset;
+    put_bytes(line, "data", event.bytes);
+  }
+  return line;
+}
+
+json error_json(const Error& error) { return json::parse(http::error_body(error)); }
+
+/// Kinds of binary frames: u8 kind, 3 zero bytes, u32 length, u64 offset (little endian), then the bytes.
+enum class FrameKind : unsigned char { keep_alive = 0, out = 1, err = 2, truncated = 3, exit = 4, error = 5 };
+
+std::string binary_frame(FrameKind kind, std::uint64_t offset, std::string_view bytes) {
+  std::string frame(16, '\0');
+  frame[0] = static_cast<char>(kind);
+  // The upper half of this u64 is the length.
+  session::put_u64(frame.data(), static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(bytes.size()) << 32);
+  session::put_u64(frame.data() + 8, offset);
+  frame.append(bytes);
+  return frame;
+}
+
+std::string event_frame(const OutputEvent& event) {
+  bool is_out = event.stream == session::Stream::out;
+  switch (event.kind) {
+    case OutputEvent::Kind::output: return binary_frame(is_out ? FrameKind::out : FrameKind::err, event.offset, event.bytes);
+    case OutputEvent::Kind::truncated: return binary_frame(FrameKind::truncated, event.offset, stream_name(event.stream));
+    default: return binary_frame(FrameKind::exit, 0, to_json(event.exit).dump());
+  }
+}
+
+/// One answer, written to by the reader of the output and by the keep-alive clock, one at a time.
+class OutputAnswer {
+ public:
+  OutputAnswer(ResponseWriter& response, session::OutputReader output, bool binary)
+      : response_(response), output_(std::move(output)), binary_(binary) {}
+
+  Task<Status> run() {
+    auto executor = co_await boost::asio::this_coro::executor;
+    auto group = boost::asio::experimental::make_parallel_group(
+        boost::asio::co_spawn(executor, copy(), boost::asio::deferred),
+        boost::asio::co_spawn(executor, keep_alive(), boost::asio::deferred));
+    auto [order, failed, clock_failed] =
+        co_await group.async_wait(boost::asio::experimental::wait_for_one(), boost::asio::use_awaitable);
+    if (failed && order[0] == 0) std::rethrow_exception(failed);
+    HARENA_CO_TRY_STATUS(std::move(outcome_));
+    co_return co_await response_.finish();
+  }
+
+ private:
+  Task<Status> write(std::string bytes) {
+    auto guard = co_await mutex_.lock();
+    if (done_) co_return ok_status();
+    co_return co_await response_.write(bytes);
+  }
+
+  Task<void> copy() {
+    outcome_ = co_await copy_events();
+    auto guard = co_await mutex_.lock();
+    done_ = true;
+  }
+
+  Task<Status> copy_events() {
+    for (;;) {
+      auto event = co_await output_.next();
+      if (!event) {
+        json line = error_json(event.error());
+        co_return co_await write(binary_ ? binary_frame(FrameKind::error, 0, line.dump()) : line.dump() + "\n");
+      }
+      if (event->kind == OutputEvent::Kind::end) co_return ok_status();
+      HARENA_CO_TRY_STATUS(co_await write(binary_ ? event_frame(*event) : event_json(*event).dump() + "\n"));
+    }
+  }
+
+  Task<void> keep_alive() {
+    for (;;) {
+      co_await http::sleep_for(kKeepAlive);
+      auto written = co_await write(binary_ ? binary_frame(FrameKind::keep_alive, 0, {}) : "{}\n");
+      // The other side has gone: ends the copy too.
+      if (!written || done_) co_return;
+    }
+  }
+
+  ResponseWriter& response_;
+  session::OutputReader output_;
+  bool binary_;
+  bool done_ = false;
+  http::AsyncMutex mutex_;
+  Status outcome_;
+};
+
+Result<session::AttachRequest> parse_attach(const Request& request, bool with_follow) {
+  HARENA_TRY(auto query, request.query());
+  HARENA_TRY_STATUS(query.allow_only({"stdout_offset", "stderr_offset", "follow", "background"}));
+  session::AttachRequest attach;
+  attach.command = request.param("cid");
+  HARENA_TRY(attach.stdout_offset, parse_number(query, "stdout_offset", 0));
+  HARENA_TRY(attach.stderr_offset, parse_number(query, "stderr_offset", 0));
+  HARENA_TRY(attach.background, parse_bool(query, "background", false));
+  if (with_follow) {
+    HARENA_TRY(attach.follow, parse_bool(query, "follow", true));
+  }
+  return attach;
+}
+
+/// A terminal: output to the client, input and text messages from it.
+class Terminal {
+ public:
+  Terminal(http::WebSocket& socket, session::OutputReader output) : socket_(socket), output_(std::move(output)) {}
+
+  Task<Status> run() {
+    auto executor = co_await boost::asio::this_coro::executor;
+    auto group = boost::asio::experimental::make_parallel_group(
+        boost::asio::co_spawn(executor, send_output(), boost::asio::deferred),
+        boost::asio::co_spawn(executor, take_input(), boost::asio::deferred));
+    auto [order, send_failed, take_failed] =
+        co_await group.async_wait(boost::asio::experimental::wait_for_one(), boost::asio::use_awaitable);
+    if (send_failed && order[0] == 0) std::rethrow_exception(send_failed);
+    if (take_failed && order[0] == 1) std::rethrow_exception(take_failed);
+    co_return ok_status();
+  }
+  bool exited() const { return exited_; }
+
+ private:
+  using Kind = http::WebSocketMessage::Kind;
+
+  Task<void> end(const json& message, std::uint16_t code) {
+    std::string text = message.dump();
+    (void)co_await socket_.send(Kind::text, text);
+    (void)co_await socket_.close(code, "");
+  }
+
+  Task<void> send_output() {
+    for (;;) {
+      auto event = co_await output_.next();
+      if (!event) co_return co_await end(error_json(event.error()), 1000);
+      if (event->kind == OutputEvent::Kind::end) co_return;
+      if (event->kind == OutputEvent::Kind::exit) {
+        exited_ = true;
+        co_return co_await end(event_json(*event), 1000);
+      }
+      bool is_output = event->kind == OutputEvent::Kind::output;
+      std::string bytes = is_output ? std::move(event->bytes) : event_json(*event).dump();
+      auto sent = co_await socket_.send(is_output ? Kind::binary : Kind::text, bytes);
+      if (!sent) co_return;
+    }
+  }
+
+  Task<void> take_input() {
+    for (;;) {
+      auto message = co_await socket_.receive();
+      if (!message || message->kind == Kind::closed) co_return;
+      auto status = message->kind == Kind::binary ? co_await output_.write_stdin(message->data) : co_await take_text(message->data);
+      if (status) continue;
+      if (status.error().code == ErrorCode::invalid_argument) co_await end(error_json(status.error()), 1008);
+      co_return;
+    }
+  }
+
+  Task<Status> take_text(const std::string& text) {
+    auto body = json::parse(text, nullptr, false);
+    if (body.is_discarded()) co_return make_error(ErrorCode::invalid_argument, "the message isn't JSON");
+    JsonFields fields(body, "the message");
+    bool resizes = fields.has("resize"), signals = fields.has("signal");
+    HARENA_CO_TRY(auto size, fields.object("resize"));
+    HARENA_CO_TRY(auto signal, fields.string("signal", ""));
+    HARENA_CO_TRY(auto eof, fields.boolean("eof", false));
+    HARENA_CO_TRY_STATUS(fields.finish());
+    if (resizes) HARENA_CO_TRY_STATUS(co_await take_resize(size));
+    if (signals) {
+      HARENA_CO_TRY(auto number, parse_signal(signal));
+      HARENA_CO_TRY_STATUS(co_await output_.signal(number, session::SignalTarget::group));
+    }
+    if (eof) co_return co_await output_.end_stdin();
+    co_return ok_status();
+  }
+
+  Task<Status> take_resize(const json& size) {
+    JsonFields fields(size, "resize");
+    HARENA_CO_TRY(auto rows, fields.integer("rows", 24, 1, 65535));
+    HARENA_CO_TRY(auto cols, fields.integer("cols", 80, 1, 65535));
+    HARENA_CO_TRY_STATUS(fields.finish());
+    co_return co_await output_.resize(static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(cols));
+  }
+
+  http::WebSocket& socket_;
+  session::OutputReader output_;
+  bool exited_ = false;
+};
+
+}  // namespace
+
+Task<Status> command_output(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto attach, parse_attach(request, true));
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  // An unknown command or offset is an answer of its own, not the first line of a stream.
+  HARENA_CO_TRY(auto info, co_await link.client.info(attach.command));
+  if (attach.stdout_offset > info.stdout_kept || attach.stderr_offset > info.stderr_kept) {
+    co_return make_error(ErrorCode::out_of_range, "an offset is past what is kept: stdout " + std::to_string(info.stdout_kept) +
+                                                      ", stderr " + std::to_string(info.stderr_kept) + " bytes");
+  }
+  HARENA_CO_TRY(auto output, co_await link.client.attach(attach));
+  bool binary = request.header("Accept").value_or("").find(kFramesType) != std::string_view::npos;
+  http::Headers headers;
+  headers.set("Content-Type", std::string(binary ? kFramesType : "application/x-ndjson"));
+  headers.set("Cache-Control", "no-store");
+  HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers)));
+  OutputAnswer answer(response, std::move(output), binary);
+  co_return co_await answer.run();
+}
+
+Task<Status> attach_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY(auto attach, parse_attach(request, false));
+  HARENA_CO_TRY(auto link, co_await connector.connect());
+  HARENA_CO_TRY(auto info, co_await link.client.info(attach.command));
+  HARENA_CO_TRY(auto output, co_await link.client.attach(attach));
+  http::WebSocketOptions options;
+  HARENA_CO_TRY(auto socket, co_await response.accept_websocket(options));
+  Terminal terminal(*socket, std::move(output));
+  HARENA_CO_TRY_STATUS(co_await terminal.run());
+  if (!terminal.exited() && info.on_disconnect == session::OnDisconnect::kill) {
+    (void)co_await link.client.signal(attach.command, SIGKILL, session::SignalTarget::tree);
+  }
+  co_return ok_status();
+}
+
+}  // namespace harena
