@@ -78,7 +78,8 @@ std::string new_id() {
 }
 
 std::string image_path() {
-  static const std::string kImage = make_image();
+  const char* given = std::getenv("HARENA_TEST_IMAGE");
+  static const std::string kImage = given != nullptr ? given : make_image();
   return kImage;
 }
 
