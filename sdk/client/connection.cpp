@@ -25,6 +25,7 @@ using Poco::Net::HTTPClientSession;
 namespace {
 
 constexpr std::size_t kPieceBytes = 64 * 1024;
+constexpr std::size_t kMaxErrorBytes = 1024 * 1024;
 constexpr std::size_t kMaxBodyBytes = std::size_t{512} * 1024 * 1024;
 
 Poco::Timespan timespan(std::chrono::milliseconds duration) { return Poco::Timespan(duration.count() * 1000); }
@@ -94,6 +95,19 @@ Status drain(std::istream& in, const Connection::Sink& sink, std::int64_t& recei
   return {};
 }
 
+/// The API's error, read to its end so that the connection can be used again.
+Error refusal(std::istream& in, int status) {
+  std::string text;
+  std::int64_t received = 0;
+  const auto keep = [&](std::string_view bytes) -> Status {
+    if (text.size() < kMaxErrorBytes) text += bytes;
+    return {};
+  };
+  const auto ignored = drain(in, keep, received);
+  const json parsed = json::parse(text, nullptr, false);
+  return error_from_json(parsed.is_object() ? parsed.value("error", json()) : json(), status);
+}
+
 }  // namespace
 
 struct Connection::State {
@@ -144,50 +158,33 @@ Result<Response> Connection::call(const Request& request) {
   return response;
 }
 
+Result<HTTPClientSession*> Connection::ready_session(std::chrono::milliseconds limit) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->aborted) return make_error(ErrorCode::cancelled, "the connection was closed by this side");
+  if (!state_->session) state_->session = fresh_session();
+  state_->session->setTimeout(timespan(timeouts_.connect), timespan(limit), timespan(limit));
+  return state_->session.get();
+}
+
+void Connection::drop() {
+  const std::lock_guard lock(state_->mutex);
+  state_->session.reset();
+}
+
 Result<Response> Connection::stream(const Request& request, const Sink& sink, const OnHead& on_head) {
   const auto limit = request.read_timeout.count() > 0 ? request.read_timeout : timeouts_.read;
   bool sent = false;
-  const auto drop = [&] {
-    const std::lock_guard lock(state_->mutex);
-    state_->session.reset();
-  };
   try {
-    {
-      const std::lock_guard lock(state_->mutex);
-      if (state_->aborted) return make_error(ErrorCode::cancelled, "the connection was closed by this side");
-      if (!state_->session) state_->session = fresh_session();
-    }
-    auto& session = *state_->session;
-    session.setTimeout(timespan(timeouts_.connect), timespan(limit), timespan(limit));
+    HARENA_TRY(HTTPClientSession* const session, ready_session(limit));
     Poco::Net::HTTPRequest out(request.method, endpoint_.base_path + request.target, Poco::Net::HTTPMessage::HTTP_1_1);
     fill(out, request, endpoint_);
-    auto& body = session.sendRequest(out);
+    auto& body = session->sendRequest(out);
     sent = true;
     if (auto status = send_body(body, request); !status.ok()) {
       drop();
       return std::move(status).error();
     }
-    Poco::Net::HTTPResponse answer;
-    auto& in = session.receiveResponse(answer);
-    Response response = head_of(answer);
-    std::int64_t received = 0;
-    if (response.status >= 400) {
-      std::string text;
-      auto ignored = drain(in, [&](std::string_view bytes) -> Status { text += bytes; return {}; }, received);
-      const json parsed = json::parse(text, nullptr, false);
-      return error_from_json(parsed.is_object() ? parsed.value("error", json()) : json(), response.status);
-    }
-    auto status = on_head ? on_head(response) : Status();
-    if (status.ok()) status = drain(in, sink, received);
-    if (!status.ok()) {
-      drop();
-      return std::move(status).error();
-    }
-    if (answer.hasContentLength() && received != answer.getContentLength64()) {
-      drop();
-      return lost_error(endpoint_, "the answer ended early");
-    }
-    return response;
+    return receive(*session, sink, on_head);
   } catch (const Poco::TimeoutException&) {
     drop();
     if (!sent) return connect_error(endpoint_, "no answer within " + std::to_string(timeouts_.connect.count() / 1000) + " s");
@@ -199,6 +196,22 @@ Result<Response> Connection::stream(const Request& request, const Sink& sink, co
     drop();
     return lost_error(endpoint_, error.what());
   }
+}
+
+Result<Response> Connection::receive(HTTPClientSession& session, const Sink& sink, const OnHead& on_head) {
+  Poco::Net::HTTPResponse answer;
+  auto& in = session.receiveResponse(answer);
+  Response response = head_of(answer);
+  if (response.status >= 400) return refusal(in, response.status);
+  std::int64_t received = 0;
+  auto status = on_head ? on_head(response) : Status();
+  if (status.ok()) status = drain(in, sink, received);
+  if (status.ok() && answer.hasContentLength() && received != answer.getContentLength64()) {
+    status = lost_error(endpoint_, "the answer ended early");
+  }
+  if (status.ok()) return response;
+  drop();  // what wasn't read to its end would be taken for the next answer
+  return std::move(status).error();
 }
 
 }  // namespace harena::client

@@ -74,6 +74,9 @@ class Connection {
 
  private:
   struct State;
+  Result<Poco::Net::HTTPClientSession*> ready_session(std::chrono::milliseconds limit);
+  Result<Response> receive(Poco::Net::HTTPClientSession& session, const Sink& sink, const OnHead& on_head);
+  void drop();
   Endpoint endpoint_;
   Timeouts timeouts_;
   std::unique_ptr<State> state_;

@@ -37,8 +37,9 @@ class Attempts {
   int count_ = 0;
 };
 
-/// `cause_detail` of errors made by this room, on this side of the wire: nothing was sent; something may have been.
-inline constexpr const char* kNotSent = "connect";
-inline constexpr const char* kConnectionLost = "connection";
+/// `cause_detail` of errors made by this room, on this side of the wire (a server never says these): nothing was sent;
+/// something may have been.
+inline constexpr const char* kNotSent = "client.connect";
+inline constexpr const char* kConnectionLost = "client.connection";
 
 }  // namespace harena::client

@@ -1,7 +1,6 @@
 """Ports, and the names of the published design."""
 
 import asyncio
-import os
 import socket
 import threading
 
@@ -108,11 +107,3 @@ def test_it_must_be_open(fake):
             await harena.DSecClient(fake.url, "wrong").open()
 
     asyncio.run(main())
-
-
-def test_the_sync_side_is_generated():
-    import subprocess
-    import sys
-
-    tool = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools", "unasync.py")
-    assert subprocess.run([sys.executable, tool, "--check"]).returncode == 0
