@@ -79,6 +79,15 @@ TEST_F(PurgeTest, RemoveOfALivingOneFreesItsKey) {
   EXPECT_EQ(store.size(), 0u);
 }
 
+TEST_F(PurgeTest, AbandonUndoesACreateSoThatItsKeyTriesAnew) {
+  make(numbered_sandbox(1, "k"));
+  ASSERT_TRUE(sandboxes.abandon(call, numbered_sandbox(1, "k")).ok());
+  ASSERT_TRUE(sandboxes.abandon(call, numbered_sandbox(1, "k")).ok());
+  EXPECT_EQ(store.size(), 0u);
+  const auto again = numbered_sandbox(2, "k");
+  EXPECT_TRUE(sandboxes.create(call, again, idempotency_of(again.spec)).value().created);
+}
+
 TEST_F(PurgeTest, RemoveOfATerminalOneLeavesItsKeyRemembering) {
   make_ended(1, 10'000, "k");
   ASSERT_TRUE(sandboxes.remove(call, numbered_id(1)).ok());
