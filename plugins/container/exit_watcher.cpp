@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 namespace harena::container {
 
@@ -37,6 +38,10 @@ void ExitWatcher::forget(const std::string& sandbox_id) {
 }
 
 void ExitWatcher::run() {
+  // The daemon's signals are for its own threads.
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
   while (true) {
     epoll_event event{};
     const int ready = ::epoll_wait(epoll_.get(), &event, 1, -1);

@@ -90,6 +90,15 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
+void remove_instance(const std::string& instance) {
+  auto layout = detect_cgroups();
+  if (!layout.ok()) return;
+  auto tree = CgroupTree::open(*layout, "harena", instance);
+  if (!tree.ok()) return;
+  (void)tree->remove_platform("launcher", monotonic_now_ns() + 5'000'000'000);
+  (void)tree->remove_instance();
+}
+
 std::string Backend::why_not() {
   if (::geteuid() != 0) return "containers need root";
   if (image_path().empty()) return "mkfs.erofs (erofs-utils) or busybox (busybox-static) is missing";
@@ -117,14 +126,7 @@ Backend::Backend(json config) : instance_("test-" + new_id().substr(1, 15)), fol
 Backend::~Backend() {
   if (table_ != nullptr) (void)sweep({});
   harena_plugin_entry_container()->destroy(plugin_);
-  auto layout = detect_cgroups();
-  if (layout.ok()) {
-    auto tree = CgroupTree::open(*layout, "harena", instance_);
-    if (tree.ok()) {
-      (void)tree->remove_platform("launcher", monotonic_now_ns() + 5'000'000'000);
-      (void)tree->remove_instance();
-    }
-  }
+  remove_instance(instance_);
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }

@@ -89,6 +89,8 @@ class Backend {
 std::string new_id();
 /// The image; made once a process. Empty path when mkfs.erofs or busybox is missing.
 std::string image_path();
+/// The cgroups of an instance, when nothing of it lives any more.
+void remove_instance(const std::string& instance);
 std::string read_text(const std::filesystem::path& path);
 
 }  // namespace harena::container::testing
