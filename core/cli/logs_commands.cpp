@@ -24,7 +24,10 @@ struct LogOptions {
 std::string command_line(const json& command) {
   if (command.contains("shell")) return text_or(command, "shell");
   std::string line;
-  for (const auto& word : command.value("argv", json::array())) line += (line.empty() ? "" : " ") + word.get<std::string>();
+  for (const auto& word : command.value("argv", json::array())) {
+    // What isn't UTF-8 comes as {"b64": ...}.
+    line += (line.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
+  }
   return line;
 }
 

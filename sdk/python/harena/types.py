@@ -139,7 +139,8 @@ class CommandInfo:
     op: str
     state: str
     pid: Optional[int]
-    argv: Optional[List[str]]
+    #: A word that isn't UTF-8 is ``{"b64": ...}``.
+    argv: Optional[List[Any]]
     shell: Optional[str]
     started_ms: int
     stdout_bytes: int

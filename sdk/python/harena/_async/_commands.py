@@ -91,8 +91,12 @@ class AsyncCommand:
         if self.exit is None:
             await self.refresh()
         if self.exit is None:
-            async for _ in self.stream(self.info.stdout_bytes, self.info.stderr_bytes):
-                pass
+            try:
+                async for _ in self.stream(self.info.stdout_bytes, self.info.stderr_bytes):
+                    pass
+            except errors.OutOfRange:  # more was printed than was kept
+                async for _ in self.stream():
+                    pass
         assert self.exit is not None
         return self.exit
 

@@ -92,8 +92,12 @@ class Command:
         if self.exit is None:
             self.refresh()
         if self.exit is None:
-            for _ in self.stream(self.info.stdout_bytes, self.info.stderr_bytes):
-                pass
+            try:
+                for _ in self.stream(self.info.stdout_bytes, self.info.stderr_bytes):
+                    pass
+            except errors.OutOfRange:  # more was printed than was kept
+                for _ in self.stream():
+                    pass
         assert self.exit is not None
         return self.exit
 
