@@ -14,6 +14,13 @@ std::string_view without_authority(std::string_view target) {
   return start == std::string_view::npos ? std::string_view("/") : target.substr(start);
 }
 
+// Before and after the first `separator`; without one, all and nothing.
+std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
+  const auto at = text.find(separator);
+  if (at == std::string_view::npos) return {text, {}};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
 Result<std::string> decode_query(std::string_view text) {
   std::string spaced(text);
   std::replace(spaced.begin(), spaced.end(), '+', ' ');
@@ -48,13 +55,12 @@ Result<std::vector<std::string>> path_segments(std::string_view path) {
 Result<Query> Query::parse(std::string_view query) {
   Query parsed;
   while (!query.empty()) {
-    const auto end = std::min(query.find('&'), query.size());
-    const auto element = query.substr(0, end);
-    query.remove_prefix(std::min(end + 1, query.size()));
+    const auto [element, rest] = cut(query, '&');
+    query = rest;
     if (element.empty()) continue;
-    const auto equals = std::min(element.find('='), element.size());
-    HARENA_TRY(auto name, decode_query(element.substr(0, equals)));
-    HARENA_TRY(auto value, decode_query(element.substr(std::min(equals + 1, element.size()))));
+    const auto [encoded_name, encoded_value] = cut(element, '=');
+    HARENA_TRY(auto name, decode_query(encoded_name));
+    HARENA_TRY(auto value, decode_query(encoded_value));
     parsed.pairs_.emplace_back(std::move(name), std::move(value));
   }
   return parsed;
