@@ -5,12 +5,14 @@
 #include "core/api/installation_routes.hpp"
 #include "core/api/openapi.hpp"
 #include "core/api/sandbox_routes.hpp"
+#include "core/api/session_gate.hpp"
 
 namespace harena {
 
 struct ApiRoutes::Rooms {
   Rooms(ApiServices& services, const http::Router& all)
-      : sandboxes(services), directory(services), images(services), installation(services), fleet(services.fleet), router(all) {}
+      : sandboxes(services), directory(services), images(services), installation(services), sessions(services),
+        fleet(services.fleet), router(all) {}
 
   http::Task<Result<Reply>> openapi(ApiCall&) {
     const auto backends = co_await fleet.backends();
@@ -21,6 +23,7 @@ struct ApiRoutes::Rooms {
   DirectoryRoutes directory;
   ImageRoutes images;
   InstallationRoutes installation;
+  SessionGate sessions;
   Fleet& fleet;
   const http::Router& router;
 };
@@ -34,6 +37,7 @@ void ApiRoutes::add_to(ApiRouter& gate) {
   rooms_->directory.add_to(gate);
   rooms_->images.add_to(gate);
   rooms_->installation.add_to(gate);
+  rooms_->sessions.add_to(gate);
   gate.add("GET", "/v1/openapi.json", "openapi", "This document", rooms_.get(), &Rooms::openapi);
 }
 

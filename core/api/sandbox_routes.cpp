@@ -2,6 +2,7 @@
 
 #include "core/api/batch.hpp"
 #include "core/api/image_access.hpp"
+#include "core/api/sandbox_access.hpp"
 #include "core/model/json_fields.hpp"
 #include "sdk/base/text.hpp"
 
@@ -114,19 +115,8 @@ SandboxRoutes::Answer SandboxRoutes::create_batch(ApiCall& call) {
   co_return co_await run_batch(services_, call, std::move(requests));
 }
 
-Task<Result<Sandbox>> SandboxRoutes::permitted(ApiCall& call, Permission permission) {
-  HARENA_CO_TRY(const auto id, call.sandbox_id());
-  HARENA_CO_TRY(Edge* const edge, services_.fleet.edge_of(id));
-  HARENA_CO_TRY(auto sandbox, co_await edge->get(id));
-  const auto allowed = services_.iam.authorize(call.principal, permission, sandbox.spec.project);
-  if (allowed.ok()) co_return sandbox;
-  const bool may_read = services_.iam.authorize(call.principal, Permission::sandbox_read, sandbox.spec.project).ok();
-  if (may_read) co_return allowed.error();
-  co_return make_error(ErrorCode::not_found, "no sandbox " + id.str());
-}
-
 Task<Result<Edge*>> SandboxRoutes::permitted_edge(ApiCall& call, Permission permission) {
-  HARENA_CO_TRY(const auto sandbox, co_await permitted(call, permission));
+  HARENA_CO_TRY(const auto sandbox, co_await permitted_sandbox(services_, call, permission));
   co_return services_.fleet.edge_of(sandbox.id);
 }
 
@@ -146,7 +136,7 @@ SandboxRoutes::Answer SandboxRoutes::list(ApiCall& call) {
 }
 
 SandboxRoutes::Answer SandboxRoutes::get(ApiCall& call) {
-  HARENA_CO_TRY(const auto sandbox, co_await permitted(call, Permission::sandbox_read));
+  HARENA_CO_TRY(const auto sandbox, co_await permitted_sandbox(services_, call, Permission::sandbox_read));
   co_return Reply{200, to_public_json(sandbox)};
 }
 
@@ -185,7 +175,7 @@ SandboxRoutes::Answer SandboxRoutes::stop(ApiCall& call) {
 }
 
 SandboxRoutes::Answer SandboxRoutes::fork(ApiCall& call) {
-  HARENA_CO_TRY(const auto sandbox, co_await permitted(call, Permission::sandbox_create));
+  HARENA_CO_TRY(const auto sandbox, co_await permitted_sandbox(services_, call, Permission::sandbox_create));
   HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
   JsonFields fields(body, "the fork request");
   HARENA_CO_TRY_STATUS(fields.integer("count", 1, 1, kMaxForkCount));

@@ -25,9 +25,6 @@ class SandboxRoutes {
   Answer fork(ApiCall& call);
   Answer usage(ApiCall& call);
 
-  /// The sandbox of the path's id, if the caller has `permission` on its project; else not_found, as for an id that
-  /// doesn't exist, unless he may read it (then permission_denied).
-  http::Task<Result<Sandbox>> permitted(ApiCall& call, Permission permission);
   http::Task<Result<Edge*>> permitted_edge(ApiCall& call, Permission permission);
 
   ApiServices& services_;

@@ -104,7 +104,7 @@ Result<ImageStack> Catalog::resolve(const CallContext& call, const std::string& 
   HARENA_TRY(const auto tools, find_all(call, toolkits));
   HARENA_TRY(const auto stack, make_stack({image, base.manifest}, spaces, tools));
   ImageStack resolved;
-  resolved.config = to_json(stack.config);
+  resolved.config = to_backend_json(stack.config);
   for (const auto& layer : stack.layers) {
     auto blob = store_.open(call, layer.digest.str());
     if (!blob && blob.error().code == ErrorCode::not_found) return lost("layer " + layer.digest.str() + " of '" + image + "' is gone from the image store; import the image again");

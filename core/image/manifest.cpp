@@ -87,6 +87,13 @@ json to_json(const ImageConfig& config) {
           {"architecture", config.architecture}};
 }
 
+json to_backend_json(const ImageConfig& config) {
+  json document = to_json(config);
+  document["env"] = json::array();
+  for (const auto& [name, value] : config.env) document["env"].push_back(name + "=" + value);
+  return document;
+}
+
 std::string Manifest::serialise() const {
   auto entries = json::array();
   for (const auto& layer : layers) {

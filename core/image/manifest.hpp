@@ -76,7 +76,9 @@ struct Manifest {
 /// The rules that parse() checks beyond types; for manifests made by hand.
 Status validate(const Manifest& manifest);
 
-/// The config as the backend contract's image_config document.
+/// The config as manifests hold it: env is an object.
 nlohmann::json to_json(const ImageConfig& config);
+/// The config as the backend contract's image_config document (sdk/abi/backend.h): env is an array of "NAME=VALUE".
+nlohmann::json to_backend_json(const ImageConfig& config);
 
 }  // namespace harena::image

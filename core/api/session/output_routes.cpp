@@ -100,18 +100,22 @@ class OutputAnswer {
     for (;;) {
       auto event = co_await output_.next();
       if (!event) {
-        json line = error_json(event.error());
-        co_return co_await write(binary_ ? binary_frame(FrameKind::error, 0, line.dump()) : line.dump() + "\n");
+        const std::string line = error_json(event.error()).dump();
+        const std::string bytes = binary_ ? binary_frame(FrameKind::error, 0, line) : line + "\n";
+        co_return co_await write(bytes);
       }
       if (event->kind == OutputEvent::Kind::end) co_return ok_status();
-      HARENA_CO_TRY_STATUS(co_await write(binary_ ? event_frame(*event) : event_json(*event).dump() + "\n"));
+      // Named first: gcc 12 destroys the temporaries of a ?: inside a co_await twice.
+      const std::string bytes = binary_ ? event_frame(*event) : event_json(*event).dump() + "\n";
+      HARENA_CO_TRY_STATUS(co_await write(bytes));
     }
   }
 
   Task<void> keep_alive() {
     for (;;) {
       co_await http::sleep_for(kKeepAlive);
-      auto written = co_await write(binary_ ? binary_frame(FrameKind::keep_alive, 0, {}) : "{}\n");
+      const std::string sign = binary_ ? binary_frame(FrameKind::keep_alive, 0, {}) : "{}\n";
+      auto written = co_await write(sign);
       // The other side has gone: ends the copy too.
       if (!written || done_) co_return;
     }
