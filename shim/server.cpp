@@ -99,7 +99,10 @@ Status Server::open() {
   }
   if (sandbox_.options().ready_fd >= 0) {
     UniqueFd ready(sandbox_.options().ready_fd);
-    (void)!::write(ready.get(), "R", 1);
+    // A starter that died meanwhile hasn't noted this process anywhere: it must not stay.
+    if (::write(ready.get(), "R", 1) < 0 && errno == EPIPE) {
+      return make_error(ErrorCode::unavailable, "whoever started this shim has ended before it was ready");
+    }
   }
   return {};
 }

@@ -119,7 +119,7 @@ Result<json> FakeBackend::fill_sandbox(const Call& call, std::string_view verb, 
   HARENA_TRY_STATUS(own.play(call, verb, "before"));
   json entry = {{"status", "running"}, {"params", params}, {"born_ms", boot_ms()}};
   if (params.value("session", "none") == "host") {
-    HARENA_TRY(entry["session"], start_shim(call, config_["shim"], request.at("run_dir"), id));
+    HARENA_TRY(entry["session"], start_shim(call, config_["shim"], request.at("run_dir"), id, mark_of(id)));
   }
   auto written = call.check();
   if (written.ok()) written = files_.write(id, entry);
@@ -156,10 +156,19 @@ Status FakeBackend::stop(const Call& call, std::string_view sandbox_id, std::int
   // The "after" rules are the sandbox's own, and go with it.
   auto entry = files_.read(id).value_or(json::object());
   Script own(half_made(entry) ? json::array() : entry["params"].value("script", json::array()), files_.counts_folder(), id);
-  stop_shim(entry.value("session", json::object()), grace_ms);
+  end_session(id, entry, grace_ms);
   HARENA_TRY_STATUS(files_.remove(id));
   HARENA_TRY_STATUS(script_.play(call, "stop", "after"));
   return own.play(call, "stop", "after");
+}
+
+std::string FakeBackend::mark_of(const std::string& id) const { return config_["state_dir"].get<std::string>() + "/" + id; }
+
+// Half-made by a host that was killed: its shim may run and isn't in the entry yet.
+void FakeBackend::end_session(const std::string& id, const json& entry, std::int64_t grace_ms) const {
+  bool may_have_one = !config_["shim"].get<std::string>().empty() && files_.read(id).ok();
+  if (half_made(entry) && may_have_one) end_marked(mark_of(id));
+  stop_shim(entry.value("session", json::object()), grace_ms);
 }
 
 Result<json> FakeBackend::sweep(const Call& call, const std::vector<std::string>& known_ids) {
@@ -168,7 +177,7 @@ Result<json> FakeBackend::sweep(const Call& call, const std::vector<std::string>
   for (const auto& id : files_.ids()) {
     if (std::ranges::find(known_ids, id) != known_ids.end()) continue;
     exits_.cancel(id);
-    stop_shim(files_.read(id).value_or(json::object()).value("session", json::object()), 0);
+    end_session(id, files_.read(id).value_or(json::object()), 0);
     HARENA_TRY_STATUS(files_.remove(id));
     removed.push_back(id);
   }

@@ -47,6 +47,8 @@ class FakeBackend final : public plugin::BackendPlugin {
   Result<json> make_sandbox(const Call& call, std::string_view verb, const json& request, const json& params);
   Result<json> fill_sandbox(const Call& call, std::string_view verb, const json& request, const json& params);
   Result<json> set_status(const Call& call, std::string_view verb, std::string_view id, const char* status);
+  std::string mark_of(const std::string& id) const;
+  void end_session(const std::string& id, const json& entry, std::int64_t grace_ms) const;
   Status check_capacity() const;
   void arm_exit(const std::string& id, const json& entry);
   void on_exit(const std::string& id);

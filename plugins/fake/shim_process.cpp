@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -37,10 +38,15 @@ std::string start_time_of(pid_t pid) {
   return field;
 }
 
-Result<pid_t> spawn(const std::string& shim, std::vector<std::string> arguments, int ready) {
+std::string variable_of(const std::string& mark) { return "HARENA_FAKE_SANDBOX=" + mark; }
+
+Result<pid_t> spawn(const std::string& shim, std::vector<std::string> arguments, std::string variable, int ready) {
   std::vector<char*> argv{const_cast<char*>(shim.c_str())};
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  std::vector<char*> environment{variable.data()};
+  for (char** one = environ; *one != nullptr; ++one) environment.push_back(*one);
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
@@ -55,7 +61,7 @@ Result<pid_t> spawn(const std::string& shim, std::vector<std::string> arguments,
   // A session of its own: what signals the host's terminal or group must not end sandboxes.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   pid_t pid = -1;
-  int failed = ::posix_spawn(&pid, shim.c_str(), &actions, &attributes, argv.data(), environ);
+  int failed = ::posix_spawn(&pid, shim.c_str(), &actions, &attributes, argv.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed == 0) return pid;
@@ -79,6 +85,21 @@ Status wait_ready(const Call& call, int fd) {
 bool ended(pid_t pid, const std::string& start_time) {
   ::waitpid(pid, nullptr, WNOHANG);
   return start_time_of(pid) != start_time;
+}
+
+// The pids of processes that have `variable` in the environment that they were started with.
+std::vector<pid_t> pids_with(const std::string& variable) {
+  std::vector<pid_t> pids;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
+    std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    text.insert(text.begin(), '\0');  // each variable between two zeros
+    if (text.find('\0' + variable + '\0') != std::string::npos) pids.push_back(std::stoi(name));
+  }
+  return pids;
 }
 
 bool wait_end(pid_t pid, const std::string& start_time, std::int64_t limit_ms) {
@@ -107,14 +128,24 @@ void stop_shim(const json& session, std::int64_t grace_ms) {
   wait_end(pid, start_time, kKillLimitMs);
 }
 
-Result<json> start_shim(const Call& call, const std::string& shim, const std::string& run_dir, const std::string& sandbox_id) {
+void end_marked(const std::string& mark) {
+  for (pid_t pid : pids_with(variable_of(mark))) {
+    std::string start_time = start_time_of(pid);
+    ::kill(pid, SIGKILL);
+    wait_end(pid, start_time, kKillLimitMs);
+  }
+}
+
+Result<json> start_shim(const Call& call, const std::string& shim, const std::string& run_dir, const std::string& sandbox_id,
+                        const std::string& mark) {
   if (shim.empty()) {
     return make_error(ErrorCode::failed_precondition, "session 'host' needs the path of harena-shim in the fake's configuration key 'shim'");
   }
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "making a pipe");
   UniqueFd ours(ends[0]), theirs(ends[1]);
-  HARENA_TRY(pid_t pid, spawn(shim, {"--run-dir", run_dir, "--sandbox", sandbox_id, "--mode", "host", "--ready-fd", std::to_string(kReadyFd)}, theirs.get()));
+  HARENA_TRY(pid_t pid, spawn(shim, {"--run-dir", run_dir, "--sandbox", sandbox_id, "--mode", "host", "--ready-fd", std::to_string(kReadyFd)},
+                              variable_of(mark), theirs.get()));
   theirs.reset();
   json session = {{"pid", pid}, {"start_time", start_time_of(pid)}, {"endpoint", run_dir + "/session.sock"}};
   if (auto ready = wait_ready(call, ours.get()); !ready.ok()) {
