@@ -96,6 +96,15 @@ class OutputAnswer {
     done_ = true;
   }
 
+  // Not inside the co_await expressions: gcc 12 destroys the temporaries of a conditional there twice.
+  std::string event_line(const OutputEvent& event) const {
+    return binary_ ? event_frame(event) : event_json(event).dump() + "\n";
+  }
+  std::string error_line(const Error& error) const {
+    std::string text = error_json(error).dump();
+    return binary_ ? binary_frame(FrameKind::error, 0, text) : text + "\n";
+  }
+
   Task<Status> copy_events() {
     for (;;) {
       auto event = co_await output_.next();
@@ -190,11 +199,16 @@ class Terminal {
     for (;;) {
       auto message = co_await socket_.receive();
       if (!message || message->kind == Kind::closed) co_return;
-      auto status = message->kind == Kind::binary ? co_await output_.write_stdin(message->data) : co_await take_text(message->data);
+      auto status = co_await take_message(*message);
       if (status) continue;
       if (status.error().code == ErrorCode::invalid_argument) co_await end(error_json(status.error()), 1008);
       co_return;
     }
+  }
+
+  Task<Status> take_message(const http::WebSocketMessage& message) {
+    if (message.kind == Kind::binary) co_return co_await output_.write_stdin(message.data);
+    co_return co_await take_text(message.data);
   }
 
   Task<Status> take_text(const std::string& text) {
