@@ -23,8 +23,7 @@ void kill_host_at(Context& c, std::chrono::microseconds delay, const std::functi
     body();
     for (;;) ::pause();
   });
-  auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!std::filesystem::exists(about_to) && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  host.wait_for(about_to);
   std::this_thread::sleep_for(delay);  // the moment is what is tried
   host.kill_hard();
   host.wait();

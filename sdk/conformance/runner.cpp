@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "sdk/base/unique_fd.hpp"
 #include "sdk/conformance/leftovers.hpp"
@@ -200,6 +201,23 @@ Child::~Child() {
     ::waitpid(pid_, nullptr, 0);
   }
   if (in_ >= 0) ::close(in_);
+}
+
+bool Child::ended() const {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+}
+
+void Child::wait_for(const std::filesystem::path& file, int limit_s) {
+  auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(limit_s);
+  while (!std::filesystem::exists(file)) {
+    if (ended()) {
+      auto end = wait();
+      throw Failed{end.failure.empty() ? "a host process ended before its time, by signal " + std::to_string(end.signal) : end.failure};
+    }
+    if (std::chrono::steady_clock::now() > limit) throw Failed{"a host process didn't come as far as it should"};
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 void Child::kill_hard() { ::kill(pid_, SIGKILL); }

@@ -41,10 +41,13 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   void kill_hard();
+  /// Waits until `file` exists (a sign of the child), or the case fails: with the child's failure when it ended before.
+  void wait_for(const std::filesystem::path& file, int limit_s = 30);
   /// The case fails when it takes longer than `limit_s`.
   ChildEnd wait(int limit_s = 30);
 
  private:
+  bool ended() const;
   int pid_ = -1;
   int in_ = -1;
 };

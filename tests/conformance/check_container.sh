@@ -1,0 +1,14 @@
+#!/bin/sh
+# The kit on plugins/container, with a layer of empty folders. $1 harena-plugin-check, $2 the plugin's folder.
+set -eu
+[ "$(id -u)" = 0 ] || { echo "skipped: making containers needs root"; exit 77; }
+command -v mkfs.erofs > /dev/null || { echo "skipped: mkfs.erofs (erofs-utils) isn't installed"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/root/bin" "$work/root/proc" "$work/root/sys" "$work/root/dev" "$work/root/tmp" "$work/root/etc" "$work/root/root"
+mkfs.erofs "$work/layer.erofs" "$work/root" > /dev/null 2>&1
+digest=$(sha256sum "$work/layer.erofs" | cut -d' ' -f1)
+cat > "$work/request.json" <<JSON
+{"layers": [{"digest": "sha256:$digest", "path": "$work/layer.erofs", "format": "erofs"}]}
+JSON
+"$1" "$2" --request "$work/request.json"
