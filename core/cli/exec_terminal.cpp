@@ -21,7 +21,7 @@ class TerminalSession {
       : client_(client), commands_(client, plan.sandbox_id), signals_(signals) {}
 
   Result<client::ExitStatus> run(const std::string& command_id) {
-    auto tries = client_.attempts();
+    auto tries = client_.stream_attempts();
     while (true) {
       const auto before = received_;
       auto ended = attach_once(command_id);

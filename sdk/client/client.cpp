@@ -27,7 +27,7 @@ Client::Client(Endpoint endpoint, ClientOptions options)
 
 std::unique_ptr<Client> Client::clone() const { return std::make_unique<Client>(endpoint_, options_); }
 
-Attempts Client::attempts() { return Attempts(options_.retry, random_, options_.sleep); }
+Attempts Client::stream_attempts() { return Attempts(options_.stream_retry, random_, options_.sleep); }
 
 Result<json> Client::get(const std::string& target) { return exchange(Request{.target = target}, true); }
 
@@ -44,7 +44,12 @@ Result<json> Client::patch(const std::string& target, const json& body) {
 }
 
 Result<json> Client::exchange(const Request& request, bool idempotent) {
-  auto tries = attempts();
+  return exchange(request, idempotent, Attempts(options_.retry, random_, options_.sleep));
+}
+
+Result<json> Client::go_on(const Request& request) { return exchange(request, true, stream_attempts()); }
+
+Result<json> Client::exchange(const Request& request, bool idempotent, Attempts tries) {
   while (true) {
     auto response = connection_->call(request);
     if (response.ok()) return response->body.empty() ? json() : parse_json(response->body);

@@ -24,6 +24,8 @@ namespace harena::client {
 struct ClientOptions {
   Timeouts timeouts;
   RetryPolicy retry;
+  /// For what has begun and can go on where it broke (output, stdin, transfers): it outlives a restart of the server.
+  RetryPolicy stream_retry{.attempts = 15};
   /// Null: std::this_thread::sleep_for.
   Attempts::Sleep sleep;
 };
@@ -41,6 +43,8 @@ class Client {
   Result<json> patch(const std::string& target, const json& body);
   Result<json> remove(const std::string& target);
   Result<json> exchange(const Request& request, bool idempotent);
+  /// A part of something that has begun: idempotent, repeated by `stream_retry`.
+  Result<json> go_on(const Request& request);
 
   /// Follows an answer of newline-delimited JSON once, without repeating. `on_event` fails to stop.
   Status events(const Request& request, const std::function<Status(const json&)>& on_event);
@@ -49,11 +53,13 @@ class Client {
   Status pages(const std::string& target, const std::string& name, const std::function<Status(const json&)>& on_entry);
 
   Connection& connection() { return *connection_; }
-  Attempts attempts();
+  /// By `stream_retry`.
+  Attempts stream_attempts();
   /// For idempotency keys and operation ids: 32 hexadecimal digits.
   std::string unique_key() { return random_.hex(16); }
 
  private:
+  Result<json> exchange(const Request& request, bool idempotent, Attempts tries);
   Endpoint endpoint_;
   ClientOptions options_;
   SystemRandom random_;

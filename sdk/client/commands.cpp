@@ -87,7 +87,7 @@ Result<json> Commands::get(const std::string& id) { return client_.get(path_of(i
 
 Result<ExitStatus> Commands::follow(const std::string& id, OutputOffsets offsets,
                                     const std::function<Status(const OutputEvent&)>& on_output) {
-  auto tries = client_.attempts();
+  auto tries = client_.stream_attempts();
   while (true) {
     const auto before = offsets.out + offsets.err;
     auto ended = read_once(id, offsets, true, on_output);
@@ -140,7 +140,7 @@ Result<std::int64_t> Commands::write_stdin(const std::string& id, std::string_vi
   request.content_type = "application/octet-stream";
   request.body = data;
   while (true) {
-    auto answer = client_.exchange(request, true);
+    auto answer = client_.go_on(request);
     if (answer.ok()) return answer->value("accepted", offset);
     // A command that doesn't read may take any time; asking again finds out whether the server is there.
     if (answer.error().code != ErrorCode::deadline_exceeded || answer.error().cause_detail != kConnectionLost) {

@@ -52,7 +52,7 @@ std::string Files::target(const char* verb, const std::string& path) const { ret
 
 Status Files::read(const std::string& path, const Connection::Sink& sink) {
   ReadProgress progress;
-  auto tries = client_.attempts();
+  auto tries = client_.stream_attempts();
   while (true) {
     Request request{.target = target("", path)};
     if (progress.position > 0) request.headers.emplace_back("Range", "bytes=" + std::to_string(progress.position) + "-");
@@ -71,7 +71,7 @@ Status Files::read(const std::string& path, const Connection::Sink& sink) {
 }
 
 Status Files::write(const std::string& path, unsigned mode, const std::function<Result<Source>()>& make_source) {
-  auto tries = client_.attempts();
+  auto tries = client_.stream_attempts();
   while (true) {
     Request request{.method = "PUT", .target = path_ + query({{"path", path}, {"mode", octal(mode & 07777)}})};
     request.content_type = "application/octet-stream";

@@ -61,7 +61,7 @@ class Harenad:
             "run_dir": str(self.run),
             "plugin_dirs": [str(BUILD / "plugins")],
             "plugins": {"container": {"config": {
-                "instance": f"it{os.getpid()}", "id_base": (20_000 + number * 32) * 65536, "id_ranges": 32}}},
+                "instance": INSTANCE, "id_base": (33_000 + number * 32) * 65536, "id_ranges": 32}}},
         }))
 
     def start(self):
@@ -124,6 +124,16 @@ class Harenad:
         return harena.AsyncClient(self.url, self.token, **options)
 
 
+INSTANCE = f"it{os.getpid()}"
+
+
+def remove_own_cgroups():
+    """The instance's own, which a daemon keeps for its next start. One that isn't empty is a leak: rmdir fails."""
+    for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
+        if f"/harena/{INSTANCE}" in folder:
+            os.rmdir(folder)
+
+
 def stop_everything(daemon):
     with daemon.client() as client:
         for sandbox in client.list(states=["creating", "running", "pausing", "paused", "resuming"]):
@@ -146,6 +156,7 @@ def harenad(tmp_path_factory):
         left = [line.split()[1] for line in open("/proc/self/mounts") if folder in line]
         for mount in reversed(left):
             subprocess.run(["umount", "-l", mount], check=False)
+        remove_own_cgroups()
         shutil.rmtree(folder, ignore_errors=True)
     assert not left, f"mounts were left behind: {left}"
 

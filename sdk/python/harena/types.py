@@ -294,6 +294,8 @@ class RetryPolicy:
 
     #: tries in all; 1 never repeats
     attempts: int = 6
+    #: The same for what has begun and can go on: output, stdin, transfers, batches. They outlive a restart of the server.
+    stream_attempts: int = 15
     first_delay: float = 0.1
     max_delay: float = 5.0
 

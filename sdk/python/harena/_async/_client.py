@@ -16,7 +16,7 @@ from ..types import BackendInfo, RetryPolicy, SandboxInfo, Timeouts
 from . import _runtime
 from ._images import AsyncImages
 from ._sandbox import AsyncSandbox
-from ._transport import AsyncTransport, Attempts
+from ._transport import AsyncTransport
 
 _BATCH_LIMIT = 10_000
 #: Of silence in a batch: creations that wait for capacity may take their time.
@@ -104,7 +104,7 @@ class AsyncClient:
         path = _backend_path(wanted[0]) + ":batch"
         key = uuid.uuid4().hex
         missing = {index: {**one.body(), "idempotency_key": f"{key}/{index}"} for index, one in enumerate(wanted)}
-        attempts = Attempts(self._transport.retry, True, None)
+        attempts = self._transport.stream_attempts()
         while missing:
             order = sorted(missing)
             try:
@@ -113,11 +113,11 @@ class AsyncClient:
                         index = order[int(line["index"])]
                         if missing.pop(index, None) is None:
                             continue
-                        attempts = Attempts(self._transport.retry, True, None)
+                        attempts = self._transport.stream_attempts()
                         yield self._batch_item(index, line)
                 lost: errors.HarenaError = errors.ConnectionLost(
                     f"the batch ended with {len(missing)} of {len(wanted)} unanswered")
-            except errors.TransportError as error:
+            except errors.HarenaError as error:
                 lost = error
             if missing:
                 await _runtime.sleep(attempts.next_delay(lost))
@@ -125,7 +125,7 @@ class AsyncClient:
     async def _batch_lines(self, path: str, requests: List[Dict[str, Any]]) -> AsyncIterator[Dict[str, Any]]:
         splitter = LineSplitter()
         async with self._transport.stream(
-            "POST", path, json={"requests": requests}, idempotent=True, read_timeout=_BATCH_SILENCE_S
+            "POST", path, json={"requests": requests}, read_timeout=_BATCH_SILENCE_S, repeat=False
         ) as response:
             async for piece in response.aiter_bytes():
                 for raw in splitter.feed(piece):

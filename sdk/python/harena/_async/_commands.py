@@ -10,7 +10,7 @@ from .. import errors
 from .._wire import LineSplitter, bytes_field, command_body, drop_none, milliseconds, parse_line, query, segment
 from ..types import CommandInfo, CommandResult, ExitStatus, OutputChunk
 from . import _runtime
-from ._transport import AsyncTransport, Attempts
+from ._transport import AsyncTransport
 
 CommandLine = Union[str, Sequence[str]]
 OutputCallback = Callable[[bytes], Any]
@@ -57,7 +57,7 @@ class AsyncCommand:
         again where it broke: no byte is lost, none comes twice. Any number of readers may do this at once."""
         position = {"stdout": stdout_offset, "stderr": stderr_offset}
         truncated: Set[str] = set()
-        attempts = Attempts(self._transport.retry, True, None)
+        attempts = self._transport.stream_attempts()
         while True:
             try:
                 async with _runtime.closing(self._events(position, follow)) as events:
@@ -67,21 +67,21 @@ class AsyncCommand:
                             return
                         if "error" in event:
                             raise errors.error_from_body(event["error"])
-                        attempts = Attempts(self._transport.retry, True, None)
+                        attempts = self._transport.stream_attempts()
                         chunk = _chunk(event, position, truncated)
                         if chunk is not None:
                             yield chunk
                 if not follow:
                     return
                 lost: errors.HarenaError = errors.ConnectionLost("the output stream ended without an exit status")
-            except errors.TransportError as error:
+            except errors.HarenaError as error:
                 lost = error
             await _runtime.sleep(attempts.next_delay(lost))
 
     async def _events(self, position: Dict[str, int], follow: bool) -> AsyncIterator[Dict[str, Any]]:
         where = query([("stdout_offset", position["stdout"]), ("stderr_offset", position["stderr"]), ("follow", follow)])
         splitter = LineSplitter()
-        async with self._transport.stream("GET", f"{self._path}/output{where}", read_timeout=_SILENCE_S) as response:
+        async with self._transport.stream("GET", f"{self._path}/output{where}", read_timeout=_SILENCE_S, repeat=False) as response:
             async for piece in response.aiter_bytes():
                 for line in splitter.feed(piece):
                     yield parse_line(line)
@@ -139,7 +139,7 @@ class AsyncCommand:
         while True:
             try:
                 answer = await self._transport.request(
-                    "POST", f"{self._path}/stdin{where}", content=lambda: piece, idempotent=True, repeat_silence=False,
+                    "POST", f"{self._path}/stdin{where}", content=lambda: piece, begun=True, repeat_silence=False,
                     headers={"Content-Type": "application/octet-stream"})
                 return int(answer.json()["accepted"])
             except errors.ReadTimeout:

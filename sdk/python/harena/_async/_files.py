@@ -11,7 +11,7 @@ from .._localfs import LocalEntry, PendingFile, Tree, relative_parts, single_fil
 from .._wire import PathLike, path_bytes, put_bytes, query, segment
 from ..types import FileStat, Progress, ProgressCallback
 from . import _runtime
-from ._transport import AsyncTransport, Attempts
+from ._transport import AsyncTransport
 
 _PIECE_BYTES = 256 * 1024
 _PARALLEL = 8
@@ -39,14 +39,14 @@ class AsyncFiles:
         """Piece by piece, from byte ``start``; a lost connection is taken up where it broke, unless the file was
         changed meanwhile (``DataLoss``)."""
         where = self._path + query([("path", path_bytes(path)), ("user", user or self.default_user)])
-        position, tag, attempts = start, None, Attempts(self._transport.retry, True, None)
+        position, tag, attempts = start, None, self._transport.stream_attempts()
         while True:
             headers = {"Range": f"bytes={position}-"} if position else {}
             try:
-                async with self._transport.stream("GET", where, headers=headers, accept_status=206) as response:
+                async with self._transport.stream("GET", where, headers=headers, accept_status=206, repeat=False) as response:
                     tag = _same_file(response, position, tag)
                     async for piece in response.aiter_bytes():
-                        attempts = Attempts(self._transport.retry, True, None)
+                        attempts = self._transport.stream_attempts()
                         position += len(piece)
                         yield piece
                 return
@@ -54,7 +54,7 @@ class AsyncFiles:
                 if position == start:
                     raise
                 return  # the connection broke exactly at the end
-            except errors.TransportError as error:
+            except errors.HarenaError as error:
                 await _runtime.sleep(attempts.next_delay(error))
 
     async def write(
@@ -204,7 +204,7 @@ class AsyncFiles:
             ("path", path_bytes(path)), ("mode", None if mode is None else f"{mode:04o}"),
             ("user", user or self.default_user), ("parents", parents or None)])
         answer = await self._transport.request(
-            "PUT", self._path + where, content=content, headers={"Content-Type": "application/octet-stream"})
+            "PUT", self._path + where, content=content, begun=True, headers={"Content-Type": "application/octet-stream"})
         return FileStat.from_json(answer.json())
 
     async def _relink(self, path: bytes, target: bytes) -> None:

@@ -71,10 +71,11 @@ class AsyncTransport:
         timeout: Optional[float] = None,
         read_timeout: Optional[float] = None,
         repeat_silence: bool = True,
+        begun: bool = False,
     ) -> httpx.Response:
         """One call. ``content`` makes the body anew for each try. ``timeout`` bounds the whole call with its
-        repetitions, ``read_timeout`` the silence of one try, after which it isn't repeated without ``repeat_silence``."""
-        attempts = self._attempts(method, idempotent, timeout)
+        repetitions, ``read_timeout`` the silence of one try, after which it isn't repeated without ``repeat_silence``. ``begun``: a part of something that has begun."""
+        attempts = self.stream_attempts() if begun else self._attempts(method, idempotent, timeout)
         while True:
             try:
                 response = await self.http.request(
@@ -106,10 +107,13 @@ class AsyncTransport:
         idempotent: Optional[bool] = None,
         read_timeout: Optional[float] = None,
         accept_status: int = 200,
+        repeat: bool = True,
     ) -> AsyncIterator[httpx.Response]:
         """An answer to be read piece by piece. Its beginning is repeated like any call; what breaks after that is
-        raised as a ``TransportError`` inside the block."""
+        raised as a ``TransportError`` inside the block. Without ``repeat`` there is one try: the caller goes on by itself."""
         attempts = self._attempts(method, idempotent, None)
+        if not repeat:
+            attempts = Attempts(self.retry, False, None, 1)
         while True:
             request = self.http.build_request(
                 method,
@@ -149,6 +153,10 @@ class AsyncTransport:
         return httpx.Timeout(
             connect=bound(self.timeouts.connect), read=bound(read), write=bound(self.timeouts.write), pool=None)
 
+    def stream_attempts(self) -> "Attempts":
+        """For what has begun and can go on where it broke."""
+        return Attempts(self.retry, True, None, self.retry.stream_attempts)
+
     def wrap(self, failure: httpx.TransportError) -> errors.TransportError:
         """What went wrong on the way, in this SDK's words."""
         return self._transport_error(failure, self._attempts("GET", None, None), None)
@@ -172,8 +180,11 @@ class AsyncTransport:
 class Attempts:
     """Decides whether, and when, a failed call is made again."""
 
-    def __init__(self, policy: RetryPolicy, idempotent: bool, timeout: Optional[float]) -> None:
+    def __init__(
+        self, policy: RetryPolicy, idempotent: bool, timeout: Optional[float], most: Optional[int] = None
+    ) -> None:
         self._policy = policy
+        self._most = policy.attempts if most is None else most
         self._idempotent = idempotent
         self.timeout = timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout
@@ -185,7 +196,7 @@ class Attempts:
     def next_delay(self, error: HarenaError) -> float:
         """Seconds to wait before the next try; raises ``error`` when there is none."""
         self._count += 1
-        if self._count >= self._policy.attempts or not self._may_repeat(error):
+        if self._count >= self._most or not self._may_repeat(error):
             raise error
         delay = self._policy.delay(self._count, random.random())
         retry_after = error.details.get("retry_after_s")

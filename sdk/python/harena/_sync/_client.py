@@ -17,7 +17,7 @@ from ..types import BackendInfo, RetryPolicy, SandboxInfo, Timeouts
 from . import _runtime
 from ._images import Images
 from ._sandbox import Sandbox
-from ._transport import Transport, Attempts
+from ._transport import Transport
 
 _BATCH_LIMIT = 10_000
 #: Of silence in a batch: creations that wait for capacity may take their time.
@@ -105,7 +105,7 @@ class Client:
         path = _backend_path(wanted[0]) + ":batch"
         key = uuid.uuid4().hex
         missing = {index: {**one.body(), "idempotency_key": f"{key}/{index}"} for index, one in enumerate(wanted)}
-        attempts = Attempts(self._transport.retry, True, None)
+        attempts = self._transport.stream_attempts()
         while missing:
             order = sorted(missing)
             try:
@@ -114,11 +114,11 @@ class Client:
                         index = order[int(line["index"])]
                         if missing.pop(index, None) is None:
                             continue
-                        attempts = Attempts(self._transport.retry, True, None)
+                        attempts = self._transport.stream_attempts()
                         yield self._batch_item(index, line)
                 lost: errors.HarenaError = errors.ConnectionLost(
                     f"the batch ended with {len(missing)} of {len(wanted)} unanswered")
-            except errors.TransportError as error:
+            except errors.HarenaError as error:
                 lost = error
             if missing:
                 _runtime.sleep(attempts.next_delay(lost))
@@ -126,7 +126,7 @@ class Client:
     def _batch_lines(self, path: str, requests: List[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:
         splitter = LineSplitter()
         with self._transport.stream(
-            "POST", path, json={"requests": requests}, idempotent=True, read_timeout=_BATCH_SILENCE_S
+            "POST", path, json={"requests": requests}, read_timeout=_BATCH_SILENCE_S, repeat=False
         ) as response:
             for piece in response.iter_bytes():
                 for raw in splitter.feed(piece):

@@ -11,7 +11,7 @@ from .. import errors
 from .._wire import LineSplitter, bytes_field, command_body, drop_none, milliseconds, parse_line, query, segment
 from ..types import CommandInfo, CommandResult, ExitStatus, OutputChunk
 from . import _runtime
-from ._transport import Transport, Attempts
+from ._transport import Transport
 
 CommandLine = Union[str, Sequence[str]]
 OutputCallback = Callable[[bytes], Any]
@@ -58,7 +58,7 @@ class Command:
         again where it broke: no byte is lost, none comes twice. Any number of readers may do this at once."""
         position = {"stdout": stdout_offset, "stderr": stderr_offset}
         truncated: Set[str] = set()
-        attempts = Attempts(self._transport.retry, True, None)
+        attempts = self._transport.stream_attempts()
         while True:
             try:
                 with _runtime.closing(self._events(position, follow)) as events:
@@ -68,21 +68,21 @@ class Command:
                             return
                         if "error" in event:
                             raise errors.error_from_body(event["error"])
-                        attempts = Attempts(self._transport.retry, True, None)
+                        attempts = self._transport.stream_attempts()
                         chunk = _chunk(event, position, truncated)
                         if chunk is not None:
                             yield chunk
                 if not follow:
                     return
                 lost: errors.HarenaError = errors.ConnectionLost("the output stream ended without an exit status")
-            except errors.TransportError as error:
+            except errors.HarenaError as error:
                 lost = error
             _runtime.sleep(attempts.next_delay(lost))
 
     def _events(self, position: Dict[str, int], follow: bool) -> Iterator[Dict[str, Any]]:
         where = query([("stdout_offset", position["stdout"]), ("stderr_offset", position["stderr"]), ("follow", follow)])
         splitter = LineSplitter()
-        with self._transport.stream("GET", f"{self._path}/output{where}", read_timeout=_SILENCE_S) as response:
+        with self._transport.stream("GET", f"{self._path}/output{where}", read_timeout=_SILENCE_S, repeat=False) as response:
             for piece in response.iter_bytes():
                 for line in splitter.feed(piece):
                     yield parse_line(line)
@@ -140,7 +140,7 @@ class Command:
         while True:
             try:
                 answer = self._transport.request(
-                    "POST", f"{self._path}/stdin{where}", content=lambda: piece, idempotent=True, repeat_silence=False,
+                    "POST", f"{self._path}/stdin{where}", content=lambda: piece, begun=True, repeat_silence=False,
                     headers={"Content-Type": "application/octet-stream"})
                 return int(answer.json()["accepted"])
             except errors.ReadTimeout:
