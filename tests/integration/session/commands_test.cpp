@@ -53,8 +53,8 @@ TEST_F(Commands, ThousandExitSevenAndDescriptorsFlat) {
   EXPECT_EQ(sevens, 1000);
   auto after = await(client.stats());
   ASSERT_TRUE(after);
-  // Idle connections may differ; nothing of a thousand commands may stay.
-  EXPECT_LE(after->descriptors, before->descriptors + 12);
+  // Connections that this test closed may not all be noticed yet; nothing of a thousand commands may stay.
+  EXPECT_EQ(after->descriptors - after->connections, before->descriptors - before->connections);
   EXPECT_EQ(after->commands_running, 0u);
 }
 
@@ -74,7 +74,8 @@ TEST_F(Commands, FailedSpawnsAreTypedAndLeaveNothing) {
   EXPECT_EQ(await(run(client, argv({}))).error().code, ErrorCode::invalid_argument);
   for (int i = 0; i < 300; ++i) ASSERT_FALSE(await(run(client, argv({"no-such-program-here"}))));
   auto after = await(client.stats());
-  EXPECT_EQ(after->descriptors, before->descriptors);
+  // The last ones may not be reaped yet: one pidfd each.
+  EXPECT_LE(after->descriptors, before->descriptors + 4);
   EXPECT_EQ(after->commands_kept, 0u);
 }
 
