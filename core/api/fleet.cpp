@@ -11,14 +11,8 @@ using http::Task;
 namespace {
 
 NodeAmount demand_of(const CreateSpec& spec) {
-  NodeAmount demand{.sandboxes = 1};
-  if (const auto cpu = spec.params.find("cpu"); cpu != spec.params.end() && cpu->is_number()) {
-    demand.cpu_milli = static_cast<std::int64_t>(std::clamp(cpu->get<double>(), 0.0, 1e6) * 1000);
-  }
-  if (const auto memory = spec.params.find("memory_bytes"); memory != spec.params.end() && memory->is_number_integer()) {
-    demand.memory_bytes = memory->get<std::int64_t>();
-  }
-  return demand;
+  const Resources asked = resources_of(spec.params);
+  return {.sandboxes = 1, .cpu_milli = asked.cpu_milli, .memory_bytes = asked.memory_bytes};
 }
 
 /// not_found for a backend that no node knows, with the nearest name; ok otherwise, usable or not.
@@ -42,16 +36,16 @@ Task<Result<Sandbox>> Fleet::create_on(const std::string& node, CallContext call
   if (edge == edges_.end()) {
     co_return infrastructure_error(ErrorCode::unavailable, "edge", "edge " + node + " is known but not connected");
   }
-  auto ticket = in_flight_.begin(node, demand_of(spec));
+  auto ticket = kind_ == TableKind::live ? InFlightOverlay::Ticket() : in_flight_.begin(node, demand_of(spec));
   auto created = co_await edge->second->create(std::move(call), std::move(spec));
-  if (created.ok()) ticket.made(clock_.monotonic_ns());
+  if (created.ok() && kind_ == TableKind::reported) ticket.made(clock_.monotonic_ns());
   co_return created;
 }
 
 Task<Result<Sandbox>> Fleet::create(CallContext call, CreateSpec spec) {
   const auto nodes = nodes_();
   HARENA_CO_TRY_STATUS(check_known(nodes, spec.backend));
-  const auto in_flight = in_flight_.snapshot();
+  const auto in_flight = kind_ == TableKind::live ? InFlight() : in_flight_.snapshot();
   const PlacementRequest request{.backend = spec.backend, .demand = demand_of(spec)};
   const PlacementInput input{nodes, in_flight, request};
   const auto placement = place(input, random_);

@@ -21,9 +21,12 @@ class Fleet {
  public:
   /// The node table as the watcher has it now; called for every create.
   using NodeTable = std::function<std::vector<NodeView>()>;
+  /// live: each call asks the edges in process, so what is in flight is in the table already. reported: rows are as old as
+  /// the last poll, and the in-flight overlay adds what they can't show yet.
+  enum class TableKind { live, reported };
 
-  Fleet(NodeTable nodes, Clock& clock, RandomSource& random)
-      : nodes_(std::move(nodes)), clock_(clock), random_(random) {}
+  Fleet(NodeTable nodes, TableKind kind, Clock& clock, RandomSource& random)
+      : nodes_(std::move(nodes)), kind_(kind), clock_(clock), random_(random) {}
 
   /// During the start only. `edge` outlives the fleet.
   void add(const std::string& edge_code, Edge& edge) { edges_[edge_code] = &edge; }
@@ -44,6 +47,7 @@ class Fleet {
   http::Task<Result<Sandbox>> create_on(const std::string& node, CallContext call, CreateSpec spec);
 
   NodeTable nodes_;
+  TableKind kind_;
   Clock& clock_;
   RandomSource& random_;
   std::map<std::string, Edge*> edges_;

@@ -77,7 +77,8 @@ Task<Result<Reply>> SessionGate::forward(ApiCall& call) {
   HARENA_CO_TRY(const auto port, parse_port(call.request.param("port")));
   HARENA_CO_TRY(auto link, co_await open(call, SessionAccess::use));
   const PortOpener dial = [&](std::uint16_t number) -> Task<Result<std::unique_ptr<http::ByteStream>>> {
-    auto stream = co_await link.client.dial(session::DialRequest{.port = number});
+    session::DialRequest request{.port = number};  // Named first: gcc 12 destroys a braced temporary of a co_await twice.
+    auto stream = co_await link.client.dial(std::move(request));
     if (!stream.ok() && is_session_gone(stream.error())) {
       HARENA_CO_TRY(const auto id, call.sandbox_id());
       HARENA_CO_TRY(Edge* const edge, services_.fleet.edge_of(id));

@@ -30,7 +30,7 @@ struct EdgeConfig {
   std::string code;                    ///< 5 characters [0-9a-z]; empty: made at the first start
   double cpu_overcommit = 8.0;         ///< promised CPUs for each real one (architecture.md)
   double memory_fraction = 0.9;        ///< of the machine's memory that sandboxes may be promised
-  std::int64_t max_sandboxes = 1'000;
+  std::int64_t max_sandboxes = 10'000;
 };
 
 struct LimitsConfig {

@@ -52,7 +52,7 @@ constexpr const char* kSchema = R"json({
           "description": "CPUs that may be promised for each real one."},
         "memory_fraction": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 0.9,
           "description": "The part of the machine's memory that may be promised; above 1 is overcommitment."},
-        "max_sandboxes": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 1000,
+        "max_sandboxes": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 10000,
           "description": "Sandboxes that may live at once."}}},
     "limits": {"type": "object", "additionalProperties": false, "default": {},
       "description": "Limits of the servers.",

@@ -59,14 +59,18 @@ void Daemon::Parts::notice(const std::string& level, const std::string& message)
 
 nlohmann::json Daemon::Parts::plugins_json() {
   nlohmann::json list = nlohmann::json::array();
-  for (const auto& listing : edge.plugins().plugins()) list.push_back(to_json(listing));
+  for (const auto& listing : edge.plugins().plugins()) {
+    auto line = to_json(listing);
+    line["state"] = "loaded";  // A plugin that can't be loaded ends the start.
+    list.push_back(std::move(line));
+  }
   return list;
 }
 
 std::unique_ptr<ApiServices> Daemon::Parts::make_services() {
   watcher = WatcherRole();
   watcher.watch([this] { return edge.view(); });
-  fleet = std::make_unique<Fleet>([this] { return watcher.nodes(); }, clock, random);
+  fleet = std::make_unique<Fleet>([this] { return watcher.nodes(); }, Fleet::TableKind::live, clock, random);
   fleet->add(edge.code(), edge.edge());
   metrics.computed("harena_sandboxes_living", "Sandboxes of this edge that haven't ended.", "gauge",
                    [this] { return static_cast<double>(edge.manager().living()); });

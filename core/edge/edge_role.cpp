@@ -26,15 +26,20 @@ void EdgeRole::add_steps(StepList& steps) {
   steps.add(clockwork_step());
 }
 
+Resources EdgeRole::capacity() const {
+  const auto& edge = parts_.config.edge;
+  const auto cpus = static_cast<double>(std::thread::hardware_concurrency());
+  return {static_cast<std::int64_t>(cpus * 1000 * edge.cpu_overcommit),
+          static_cast<std::int64_t>(static_cast<double>(host_memory_bytes()) * edge.memory_fraction)};
+}
+
 NodeView EdgeRole::view() const {
   const auto& edge = parts_.config.edge;
   NodeView view{.name = code_, .healthy = true};
-  const auto cpus = static_cast<double>(std::thread::hardware_concurrency());
-  view.capacity.sandboxes = edge.max_sandboxes;
-  view.capacity.cpu_milli = static_cast<std::int64_t>(cpus * 1000 * edge.cpu_overcommit);
-  view.capacity.memory_bytes = static_cast<std::int64_t>(static_cast<double>(host_memory_bytes()) * edge.memory_fraction);
-  const auto used = iam_->quotas().used(ProjectPath::root());
-  view.used = {used.sandboxes, used.cpu_milli, used.memory_bytes};
+  const Resources promise = capacity();
+  view.capacity = {edge.max_sandboxes, promise.cpu_milli, promise.memory_bytes};
+  const Resources promised = manager_->promised();
+  view.used = {static_cast<std::int64_t>(manager_->living()), promised.cpu_milli, promised.memory_bytes};
   std::lock_guard lock(probes_mutex_);
   for (const auto& [name, probe] : probes_) {
     if (probe.usable) {

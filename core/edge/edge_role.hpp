@@ -58,6 +58,8 @@ class EdgeRole {
   SandboxManager& manager() { return *manager_; }
   boost::asio::thread_pool& workers() { return *workers_; }
   const std::string& code() const { return code_; }
+  /// What this machine may promise.
+  Resources capacity() const;
   /// This edge's row of the node table, from what it knows without asking anybody.
   NodeView view() const;
   /// Findings {"id","level","what","why","fix"}; asks every backend anew. [blocking]

@@ -8,6 +8,7 @@ Step EdgeRole::sandboxes_step() {
             const auto& config = parts_.config;
             LifecycleOptions options{.edge_code = code_, .run_dir = config.run_dir, .state_dir = config.state_dir};
             options.admission.max_sandboxes = config.edge.max_sandboxes;
+            options.admission.promise = capacity();
             options.host_room = [folder = config.state_dir] { return read_host_room(folder); };
             repository_ = std::make_unique<SandboxRepository>(*store_);
             manager_ = std::make_unique<SandboxManager>(

@@ -7,34 +7,38 @@
 namespace harena {
 namespace {
 
-Error refused(const std::string& what, std::int64_t have, std::int64_t need) {
-  Error error = make_error(ErrorCode::resource_exhausted, "this edge has " + std::to_string(have) + " " + what +
-                                                              " and keeps " + std::to_string(need));
+Error refused(std::string message) {
+  Error error = make_error(ErrorCode::resource_exhausted, std::move(message));
   error.cause = Cause::infrastructure;
   error.cause_detail = "capacity";
   error.retry = Retry::other_node;
   return error;
 }
 
+Status check_promise(const char* what, std::int64_t asked, std::int64_t promised, std::int64_t most) {
+  if (asked == 0 || asked <= most - promised) return ok_status();
+  return refused("this edge has promised " + std::to_string(promised) + " of " + std::to_string(most) + " " + what +
+                 "; " + std::to_string(asked) + " more don't fit");
+}
+
+Status check_room(const char* what, std::int64_t have, std::int64_t keep) {
+  if (have >= keep) return ok_status();
+  return refused("this edge has " + std::to_string(have) + " bytes of " + what + " available and keeps " +
+                 std::to_string(keep));
+}
+
 }  // namespace
 
-Status Admission::admit(std::int64_t living) const {
+Status Admission::admit(std::int64_t living, const Resources& promised, const Resources& asked) const {
   if (living >= limits_.max_sandboxes) {
-    Error error = make_error(ErrorCode::resource_exhausted,
-                             "this edge runs " + std::to_string(living) + " sandboxes, its max_sandboxes");
-    error.cause = Cause::infrastructure;
-    error.cause_detail = "capacity";
-    error.retry = Retry::other_node;
-    return error;
+    return refused("this edge runs " + std::to_string(living) + " sandboxes, its max_sandboxes");
   }
+  HARENA_TRY_STATUS(check_promise("thousandths of a CPU", asked.cpu_milli, promised.cpu_milli, limits_.promise.cpu_milli));
+  HARENA_TRY_STATUS(
+      check_promise("bytes of memory", asked.memory_bytes, promised.memory_bytes, limits_.promise.memory_bytes));
   const HostRoom room = probe_();
-  if (room.memory_available_bytes < limits_.min_memory_bytes) {
-    return refused("bytes of memory available", room.memory_available_bytes, limits_.min_memory_bytes);
-  }
-  if (room.disk_available_bytes < limits_.min_disk_bytes) {
-    return refused("bytes of disk available", room.disk_available_bytes, limits_.min_disk_bytes);
-  }
-  return ok_status();
+  HARENA_TRY_STATUS(check_room("memory", room.memory_available_bytes, limits_.min_memory_bytes));
+  return check_room("disk", room.disk_available_bytes, limits_.min_disk_bytes);
 }
 
 HostRoom read_host_room(const std::string& state_dir) {

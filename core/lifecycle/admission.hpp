@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "core/model/sandbox.hpp"
 #include "sdk/base/result.hpp"
 
 namespace harena {
@@ -17,6 +18,7 @@ struct HostRoom {
 
 struct AdmissionLimits {
   std::int64_t max_sandboxes = 10'000;
+  Resources promise{INT64_MAX, INT64_MAX};  ///< CPU and memory that may be promised, overcommitment included
   std::int64_t min_memory_bytes = 256ll << 20;  ///< kept free for the machine itself
   std::int64_t min_disk_bytes = 512ll << 20;
 };
@@ -25,8 +27,9 @@ struct AdmissionLimits {
 class Admission {
  public:
   Admission(AdmissionLimits limits, std::function<HostRoom()> probe) : limits_(limits), probe_(std::move(probe)) {}
+  /// Whether one more that asks for `asked` may come to `living` ones that have been promised `promised`.
   /// resource_exhausted, retry on another node, naming what is short.
-  Status admit(std::int64_t living) const;
+  Status admit(std::int64_t living, const Resources& promised, const Resources& asked) const;
 
  private:
   AdmissionLimits limits_;

@@ -52,6 +52,7 @@ Status Creation::check() {
     return make_error(ErrorCode::invalid_argument,
                       "the backend '" + spec_.backend + "' takes no image; this names '" + spec_.image + "'");
   }
+  promised_ = resources_of(spec_.params);  // Before the defaults are filled in.
   HARENA_TRY(spec_.params, backend_.check_params(spec_.params));
   return ok_status();
 }
@@ -60,6 +61,7 @@ Sandbox Creation::new_record() const {
   const std::int64_t now = manager_.parts_.clock.wall_ms();
   Sandbox record{.id = *id_, .spec = spec_};
   record.created_by = call_.principal;
+  record.promised = promised_;
   record.created_ms = now;
   record.changed_ms = now;
   record.expires_ms = spec_.lifetime_s ? now + spec_.lifetime_s * 1000 : 0;
@@ -75,7 +77,6 @@ Result<std::optional<Sandbox>> Creation::claim() {
     HARENA_TRY(auto earlier, parts.repository.find_idempotent(call_, *key));
     if (earlier) return await(*std::move(earlier));
   }
-  HARENA_TRY_STATUS(manager_.admission_.admit(static_cast<std::int64_t>(manager_.table_.size())));
   if (!spec_.image.empty()) {
     HARENA_TRY(image_, parts.images.resolve(call_, spec_.image, spec_.workspaces, spec_.toolkits));
   }
@@ -83,7 +84,7 @@ Result<std::optional<Sandbox>> Creation::claim() {
   live_ = std::make_shared<LiveSandbox>(new_record(), parts.clock.monotonic_ns());
   HARENA_TRY(live_->reservation(), parts.quotas.reserve(spec_.project, SandboxManager::quota_of(live_->snapshot())));
   // In the table before it is in the store: whoever finds the claim finds the one to wait for.
-  manager_.table_.insert(*id_, live_);
+  HARENA_TRY_STATUS(manager_.table_.admit(manager_.admission_, *id_, live_));
   auto claimed = parts.repository.create(call_, live_->snapshot(), key);
   if (claimed.ok() && claimed->created) return std::optional<Sandbox>();
   manager_.table_.erase(*id_);

@@ -35,6 +35,7 @@ class Creation {
   CallContext call_;
   CreateSpec spec_;
   BackendEntry backend_;
+  Resources promised_;
   ImageStack image_;
   std::optional<SandboxId> id_;
   LivePtr live_;

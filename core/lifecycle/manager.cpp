@@ -59,15 +59,8 @@ Result<Sandbox> SandboxManager::create(const CallContext& call, const CreateSpec
 }
 
 QuotaAmount SandboxManager::quota_of(const Sandbox& sandbox) {
-  const auto& params = sandbox.spec.params;
-  QuotaAmount amount{.sandboxes = 1};
-  if (const auto cpu = params.find("cpu"); cpu != params.end() && cpu->is_number()) {
-    amount.cpu_milli = static_cast<std::int64_t>(cpu->get<double>() * 1000);
-  }
-  if (const auto memory = params.find("memory_bytes"); memory != params.end() && memory->is_number_integer()) {
-    amount.memory_bytes = memory->get<std::int64_t>();
-  }
-  return amount;
+  const Resources limits = resources_of(sandbox.spec.params);
+  return {.sandboxes = 1, .cpu_milli = limits.cpu_milli, .memory_bytes = limits.memory_bytes};
 }
 
 Status SandboxManager::purge() {

@@ -80,14 +80,15 @@ class SandboxManager {
   /// True while a creation has been asked to give up.
   bool cancelling(const SandboxId& id) const;
   std::size_t living() const { return table_.size(); }
+  /// What this machine has promised to those who live.
+  Resources promised() const { return table_.promised(); }
   const BackendRegistry& backends() const { return parts_.backends; }
 
  private:
   friend class Creation;
   friend class Recovery;
 
-  /// What a sandbox counts for in its project and above: the backend's usual parameters `cpu` (cores) and
-  /// `memory_bytes`, as far as it has them.
+  /// What a sandbox counts for in its project and above: its limits, defaults included.
   static QuotaAmount quota_of(const Sandbox& sandbox);
   Result<LivePtr> alive(const SandboxId& id) const;
   Result<BackendEntry> backend_of(const Sandbox& sandbox) const;

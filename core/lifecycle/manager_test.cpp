@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <latch>
 #include <thread>
 
@@ -85,6 +86,26 @@ TEST(Create, AKeyWithAnotherRequestIsRefused) {
   ASSERT_TRUE(bench.manager->create({}, Bench::spec(R"({"idempotency_key":"k"})")).ok());
   const auto other = bench.manager->create({}, Bench::spec(R"({"idempotency_key":"k","idle_ttl_s":7})"));
   EXPECT_EQ(other.error().code, ErrorCode::already_exists);
+}
+
+TEST(Create, ExactlyAsManyAreAdmittedAsWerePromisedRoom) {
+  Bench bench;
+  bench.limits.promise = {4'000, INT64_MAX};
+  bench.restart();
+  std::atomic<int> made = 0, refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 16; ++i) {
+      threads.emplace_back([&] {
+        const auto result = bench.manager->create({}, Bench::spec(R"({"params":{"cpu":0.5}})"));
+        if (result.ok()) ++made;
+        else if (result.error().retry == Retry::other_node) ++refused;
+      });
+    }
+  }
+  EXPECT_EQ(made, 8);
+  EXPECT_EQ(refused, 8);
+  EXPECT_TRUE(bench.manager->create({}, Bench::spec()).ok()) << "what asks for nothing by name is promised nothing";
 }
 
 TEST(Create, AStopInTheMiddleLeavesAStoppedRecordAndKeepsTheKey) {

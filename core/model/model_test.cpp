@@ -86,6 +86,12 @@ TEST(Sandbox, StoredFormRoundTripsAndPublicFormHidesSecrets) {
   EXPECT_EQ(sandbox_from_stored_json(damaged).error().code, ErrorCode::data_loss);
 }
 
+TEST(Resources, ReadTheUsualParameters) {
+  EXPECT_EQ(resources_of(json::parse(R"({"cpu":1.5,"memory":"512MiB"})")), (Resources{1500, 512 << 20}));
+  EXPECT_EQ(resources_of(json::parse(R"({"memory_bytes":7})")), (Resources{0, 7}));
+  EXPECT_EQ(resources_of(json::parse(R"({"cpu":"x","memory":"y"})")), Resources{});
+}
+
 TEST(Filter, AllConditionsMustHold) {
   SeededRandom random(3);
   Sandbox sandbox{.id = SandboxId::generate("edge1", random),

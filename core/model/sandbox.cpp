@@ -2,11 +2,27 @@
 
 #include <algorithm>
 
+#include "sdk/base/text.hpp"
+
 namespace harena {
 
 using nlohmann::json;
 
 namespace {
+
+json resources_json(const Resources& resources) {
+  return {{"cpu_milli", resources.cpu_milli}, {"memory_bytes", resources.memory_bytes}};
+}
+
+std::int64_t memory_of(const json& params) {
+  for (const auto* name : {"memory_bytes", "memory"}) {
+    const auto it = params.find(name);
+    if (it == params.end()) continue;
+    if (it->is_number_integer()) return it->get<std::int64_t>();
+    if (it->is_string()) return parse_size(it->get<std::string>()).value_or(0);
+  }
+  return 0;
+}
 
 json ending_json(const Ending& ending) {
   return {{"cause", to_string(ending.cause)}, {"detail", ending.detail}, {"message", ending.message}};
@@ -28,6 +44,8 @@ Sandbox read_stored(const json& value, SandboxId id, CreateSpec spec) {
   sandbox.changed_ms = value.at("changed_ms").get<std::int64_t>();
   sandbox.expires_ms = value.at("expires_ms").get<std::int64_t>();
   sandbox.ending = ending_from(value.at("ending"));
+  sandbox.promised.cpu_milli = value.at("promised").at("cpu_milli").get<std::int64_t>();
+  sandbox.promised.memory_bytes = value.at("promised").at("memory_bytes").get<std::int64_t>();
   sandbox.backend_state = value.at("backend_state").get<std::string>();
   sandbox.session_endpoint = value.at("session_endpoint").get<std::string>();
   sandbox.details = value.at("details");
@@ -36,6 +54,15 @@ Sandbox read_stored(const json& value, SandboxId id, CreateSpec spec) {
 }
 
 }  // namespace
+
+Resources resources_of(const json& params) {
+  Resources resources{.memory_bytes = memory_of(params)};
+  const auto cpu = params.find("cpu");
+  if (cpu != params.end() && cpu->is_number()) {
+    resources.cpu_milli = static_cast<std::int64_t>(std::clamp(cpu->get<double>(), 0.0, 1e9) * 1000);
+  }
+  return resources;
+}
 
 json to_public_json(const Sandbox& sandbox) {
   json out = to_json(sandbox.spec);
@@ -63,6 +90,7 @@ json to_stored_json(const Sandbox& sandbox) {
           {"changed_ms", sandbox.changed_ms},
           {"expires_ms", sandbox.expires_ms},
           {"ending", ending_json(sandbox.ending)},
+          {"promised", resources_json(sandbox.promised)},
           {"backend_state", sandbox.backend_state},
           {"session_endpoint", sandbox.session_endpoint},
           {"details", sandbox.details},

@@ -56,6 +56,15 @@ nlohmann::json to_json(const CreateSpec& spec);
 /// Key and value bounds above, keys of printable ASCII without `=` and `,`.
 Status check_labels(const Labels& labels);
 
+/// CPU and memory of a sandbox, as far as its parameters say. The backends' usual names: `cpu` (cores), `memory` (a size or
+/// bytes) or `memory_bytes`; zero where they don't say.
+struct Resources {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  bool operator==(const Resources&) const = default;
+};
+Resources resources_of(const nlohmann::json& params);
+
 /// Why a sandbox is failed (or stopped by something else than its owner).
 struct Ending {
   Cause cause = Cause::none;
@@ -68,6 +77,9 @@ struct Sandbox {
   CreateSpec spec;
   SandboxState state = SandboxState::creating;
   std::string created_by;                 ///< principal
+  /// What the caller asked for by name, and this machine therefore promised. What only a default gives is a limit, not a
+  /// promise: a thousand idle sandboxes of the default size promise nothing.
+  Resources promised;
   std::int64_t created_ms = 0;            ///< wall clock
   std::int64_t changed_ms = 0;            ///< of the last change of state
   std::int64_t expires_ms = 0;            ///< absolute end by lifetime_s; 0: none

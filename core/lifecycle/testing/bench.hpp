@@ -38,6 +38,7 @@ class Bench {
     quotas = std::make_unique<QuotaLedger>();
     repository = std::make_unique<SandboxRepository>(store);
     LifecycleOptions options{.edge_code = "edge1", .run_dir = folder + "/run", .state_dir = folder + "/state"};
+    options.admission = limits;
     options.host_room = [] { return HostRoom{INT64_MAX, INT64_MAX}; };
     manager = std::make_unique<SandboxManager>(
         options, LifecycleParts{.repository = *repository, .backends = registry, .images = images, .quotas = *quotas,
@@ -63,6 +64,7 @@ class Bench {
   }
 
   std::string folder;
+  AdmissionLimits limits;  ///< of the next restart
   MemoryStateStore store;
   FakeBackend backend;
   BackendRegistry registry;
