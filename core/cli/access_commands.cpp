@@ -20,9 +20,8 @@ struct TokenOptions {
 };
 
 Result<int> create_token(Program& program, const TokenOptions& options) {
-  json body = {{"name", options.name}};
+  json body = {{"name", options.name}, {"permissions", options.permissions}};
   if (!options.project.empty()) body["project"] = options.project;
-  if (!options.permissions.empty()) body["permissions"] = options.permissions;
   if (!options.expires.empty()) {
     HARENA_TRY(body["expires_s"], parse_duration_s(options.expires, "--expires", 1));
   }
@@ -70,7 +69,7 @@ void add_token(Program& program) {
                                  [&program, options] { return create_token(program, *options); });
   create->add_option("name", options->name, "What it is for")->required();
   create->add_option("--project", options->project, "Where it is valid, with all below (root)");
-  add_repeated(*create, "--permission", options->permissions, "What it may do; repeatable");
+  add_repeated(*create, "--permission", options->permissions, "What it may do: sandbox_create, sandbox_use, ...; repeatable")->required();
   create->add_option("--expires", options->expires, "Valid for: 30d");
   program.command(*token, "ls", "List tokens, without their secrets", [&program] {
     return show_all(program, "tokens", {"ID", "NAME", "PROJECT", "PERMISSIONS"}, {"id", "name", "project", "permissions"});

@@ -129,8 +129,8 @@ void add_images(Program& program) {
     HARENA_TRY_STATUS(Images(*client).tag(tag->first, tag->second));
     return kExitOk;
   });
-  tag_app->add_option("reference", tag->first, "The new name")->required();
-  tag_app->add_option("target", tag->second, "The image that it shall name")->required();
+  tag_app->add_option("reference", tag->first, "project/name:tag")->required();
+  tag_app->add_option("target", tag->second, "The further name that it gets")->required();
 
   auto gone = std::make_shared<std::string>();
   auto* remove = program.command(*images, "rm", "Remove an image's name", [&program, gone]() -> Result<int> {

@@ -20,6 +20,7 @@ class Images {
 
   Status list(const std::string& prefix, const std::function<Status(const json&)>& on_image);
   Result<json> manifest(const std::string& reference);
+  /// `target` becomes a further name of the image `reference`.
   Status tag(const std::string& reference, const std::string& target);
   Status remove(const std::string& reference);
 

@@ -169,7 +169,7 @@ def test_images(cli, tmp_path, fake):
     archive = tmp_path / "a.tar"
     archive.write_bytes(os.urandom(2_000_000))
     assert json.loads(cli.out("images", "import", "root/up:v1", "--upload", str(archive), "--json"))["size"] == 2_000_000
-    cli("images", "tag", "root/base:latest", "root/base:v1")
+    cli("images", "tag", "root/base:v1", "root/base:latest")
     assert [one["reference"] for one in json.loads(cli.out("images", "--json"))] == ["root/base:latest", "root/base:v1", "root/up:v1"]
     assert "root/up:v1" in cli.out("images", "--prefix", "root/u")
     assert json.loads(cli.out("images", "inspect", "root/base:v1"))["reference"] == "root/base:v1"
@@ -190,13 +190,14 @@ def test_the_installation(cli, fake):
 
 
 def test_tokens_and_projects(cli):
-    assert cli.out("token", "create", "ci", "--permission", "sandboxes", "--expires", "30d") == "s3cret\n"
+    assert cli.out("token", "create", "ci", "--permission", "sandbox_use", "--expires", "30d") == "s3cret\n"
     listed = json.loads(cli.out("token", "ls", "--json"))
     assert "s3cret" not in cli.out("token", "ls")
     cli("token", "rm", listed[0]["id"])
     assert cli.out("project", "create", "root/rl") == "root/rl\n" and "root/rl" in cli.out("project", "ls")
     cli("project", "rm", "root/rl")
     assert "subcommand" in cli.err("token")
+    assert "--permission" in cli.err("token", "create", "ci")
 
 
 def test_completion_in_bash(cli, box):

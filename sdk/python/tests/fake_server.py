@@ -887,9 +887,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def image_tag(self, body):
         check_keys(body, {"reference", "target"})
-        if body["target"] not in self.fake.images:
-            raise ApiError(404, "not_found", f"there is no image {body['target']!r}")
-        self.fake.images[body["reference"]] = dict(self.fake.images[body["target"]], reference=body["reference"])
+        if body["reference"] not in self.fake.images:
+            raise ApiError(404, "not_found", f"there is no image {body['reference']!r}")
+        self.fake.images[body["target"]] = dict(self.fake.images[body["reference"]], reference=body["target"])
         self.reply(200, {})
 
     def image_import(self, body):
@@ -942,6 +942,8 @@ class Handler(BaseHTTPRequestHandler):
     def token_routes(self, body):
         if self.command == "POST":
             check_keys(body, {"name", "project", "permissions", "expires_s"})
+            if not body.get("permissions"):
+                raise ApiError(400, "invalid_argument", "a token needs at least one permission")
             made = {"id": uuid.uuid4().hex[:8], "name": body["name"], "project": body.get("project", "root"),
                     "permissions": body.get("permissions", [])}
             self.fake.tokens[made["id"]] = made

@@ -167,7 +167,7 @@ def test_the_installation(client):
     assert client.version()["version"] == "0.1.0"
     assert client.backends()[0].name == "container"
     assert client.whoami()["project"] == "root"
-    assert client.create_token("ci", permissions=["sandboxes"])["secret"]
+    assert client.create_token("ci", ["sandbox_use"])["secret"]
     token = client.tokens()[0]
     client.delete_token(token["id"])
     client.create_project("root/rl")
@@ -183,7 +183,7 @@ def test_images(client, tmp_path):
     archive = tmp_path / "a.tar"
     archive.write_bytes(b"x" * 3_000_000)
     assert client.images.import_image("root/up:v1", upload=archive).size == 3_000_000
-    client.images.tag("root/base:latest", "root/base:v1")
+    client.images.tag("root/base:v1", "root/base:latest")
     assert [one.reference for one in client.images.list("root/base")] == ["root/base:latest", "root/base:v1"]
     assert client.images.manifest("root/base:v1")["reference"] == "root/base:v1"
     client.images.delete("root/base:v1")

@@ -33,6 +33,7 @@ class AsyncImages:
         return manifest
 
     async def tag(self, reference: str, target: str) -> None:
+        """Gives the image ``reference`` the further name ``target``."""
         await self._transport.json("POST", "/images/tag", {"reference": reference, "target": target}, idempotent=True)
 
     async def delete(self, reference: str) -> None:

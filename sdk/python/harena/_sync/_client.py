@@ -202,10 +202,11 @@ class Client:
         return self._all("tokens")
 
     def create_token(
-        self, name: str, *, project: Optional[str] = None, permissions: Sequence[str] = (), expires_s: Optional[int] = None
+        self, name: str, permissions: Sequence[str], *, project: Optional[str] = None, expires_s: Optional[int] = None
     ) -> Dict[str, Any]:
-        """The answer holds the secret, which nothing shows again."""
-        body = drop_none({"name": name, "project": project, "permissions": list(permissions) or None, "expires_s": expires_s})
+        """``permissions``: ``sandbox_create``, ``sandbox_use``, ... as docs/operator.md lists them. The answer holds the
+        secret, which nothing shows again."""
+        body = drop_none({"name": name, "project": project, "permissions": list(permissions), "expires_s": expires_s})
         answer: Dict[str, Any] = self._transport.json("POST", "/tokens", body)
         return answer
 

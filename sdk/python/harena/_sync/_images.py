@@ -34,6 +34,7 @@ class Images:
         return manifest
 
     def tag(self, reference: str, target: str) -> None:
+        """Gives the image ``reference`` the further name ``target``."""
         self._transport.json("POST", "/images/tag", {"reference": reference, "target": target}, idempotent=True)
 
     def delete(self, reference: str) -> None:
