@@ -8,6 +8,7 @@ ApiserverRole::ApiserverRole(ApiserverParts parts) : parts_(std::move(parts)) {}
 ApiserverRole::~ApiserverRole() = default;
 
 void ApiserverRole::add_steps(StepList& steps) {
+  steps.add(io_step());
   steps.add(routes_step());
   steps.add(listen_step());
 }

@@ -33,6 +33,7 @@ class ApiserverRole {
   std::uint16_t port() const { return server_->port(); }
 
  private:
+  Step io_step();      // step_io.cpp: the event loops
   Step routes_step();  // step_routes.cpp: every route, through one gate
   Step listen_step();  // step_listen.cpp: TCP (TLS when configured), and the drain at the end
 

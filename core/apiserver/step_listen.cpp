@@ -1,5 +1,3 @@
-#include <thread>
-
 #include "core/apiserver/apiserver_role.hpp"
 #include "sdk/http/tls.hpp"
 
@@ -9,18 +7,12 @@ namespace {
 /// How long a stop waits for requests in flight. Streams can be resumed by their readers, so they are cut after it.
 constexpr std::chrono::seconds kDrain{20};
 
-std::size_t io_threads(const Config& config) {
-  if (config.limits.io_threads > 0) return static_cast<std::size_t>(config.limits.io_threads);
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
 }  // namespace
 
 Step ApiserverRole::listen_step() {
   return {"api",
           [this]() -> Status {
             const auto& config = parts_.config;
-            io_ = std::make_unique<http::IoThreads>(io_threads(config));
             http::ServerOptions options;
             http::TcpListen listen{.address = config.api.host, .port = config.api.port};
             if (config.tls) {
@@ -36,7 +28,6 @@ Step ApiserverRole::listen_step() {
           [this] {
             server_->stop(kDrain);
             server_.reset();
-            io_.reset();
           }};
 }
 

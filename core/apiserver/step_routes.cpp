@@ -14,10 +14,11 @@ Step ApiserverRole::routes_step() {
             return gate_->status();
           },
           [this] {
+            // The services stay: imports and creates under way on worker threads use them until the edge has waited for
+            // its workers.
             routes_.reset();
             gate_.reset();
             router_.reset();
-            services_.reset();
           }};
 }
 
