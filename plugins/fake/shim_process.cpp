@@ -24,10 +24,17 @@ constexpr std::int64_t kReadyLimitMs = 10'000;    // when the call itself has no
 constexpr int kReadyPollMs = 20;                  // how soon a cancellation is noticed
 constexpr std::int64_t kKillLimitMs = 5'000;      // after SIGKILL only the kernel is waited for
 
+// Empty when the process has gone meanwhile. By way of operator<<, as iterators over a filebuf throw then.
+std::string read_proc(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
 // Field 22 of /proc/PID/stat: with the pid it names a process for good (proc(5)).
 std::string start_time_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
   auto after_name = text.rfind(") ");
   if (after_name == std::string::npos) return "";
   std::istringstream fields(text.substr(after_name + 2));
@@ -94,8 +101,7 @@ std::vector<pid_t> pids_with(const std::string& variable) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
     std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "environ", std::ios::binary);
-    std::string text((std::istreambuf_iterator<char>(file)), {});
+    std::string text = read_proc(entry.path() / "environ");
     text.insert(text.begin(), '\0');  // each variable between two zeros
     if (text.find('\0' + variable + '\0') != std::string::npos) pids.push_back(std::stoi(name));
   }

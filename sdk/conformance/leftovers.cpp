@@ -18,6 +18,14 @@ constexpr auto kSettleTime = std::chrono::seconds(2);
 constexpr auto kSettlePoll = std::chrono::milliseconds(20);
 constexpr int kMaxCgroupDepth = 8;
 
+// Empty when the process has gone meanwhile. By way of operator<<, as iterators over a filebuf throw then.
+std::string read_proc(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
 std::set<std::string> lines_of(const char* path) {
   std::ifstream file(path);
   std::set<std::string> lines;
@@ -65,8 +73,7 @@ struct Stat {
   char state = '?';
 };
 Stat stat_of(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text = read_proc("/proc/" + pid + "/stat");
   auto after_name = text.rfind(") ");
   if (after_name == std::string::npos) return {};
   Stat stat;
@@ -113,6 +120,23 @@ bool Leftovers::is_ours(const std::string& text) const {
   return std::ranges::any_of(traces_, [&](const auto& trace) { return text.find(trace) != std::string::npos; });
 }
 
+// The walk ends early when another program removes a group under it; then it begins again.
+std::vector<std::string> Leftovers::our_cgroups() const {
+  std::vector<std::string> found;
+  std::error_code failed;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    found.clear();
+    for (auto it = fs::recursive_directory_iterator("/sys/fs/cgroup", fs::directory_options::skip_permission_denied, failed);
+         !failed && it != fs::recursive_directory_iterator(); it.increment(failed)) {
+      if (!it->is_directory(failed) || it.depth() > kMaxCgroupDepth) continue;
+      if (is_ours(it->path().filename())) found.push_back(it->path()), it.disable_recursion_pending();
+    }
+    if (!failed) break;
+    failed.clear();
+  }
+  return found;
+}
+
 std::vector<std::string> Leftovers::find() const {
   std::vector<std::string> found;
   while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
@@ -122,12 +146,8 @@ std::vector<std::string> Leftovers::find() const {
   for (const auto& mount : mounts()) {
     if (!mounts_.contains(mount)) found.push_back("mount " + mount);
   }
+  for (const auto& cgroup : our_cgroups()) found.push_back("cgroup " + cgroup);
   std::error_code failed;
-  for (auto it = fs::recursive_directory_iterator("/sys/fs/cgroup", fs::directory_options::skip_permission_denied, failed);
-       !failed && it != fs::recursive_directory_iterator(); it.increment(failed)) {
-    if (!it->is_directory(failed) || it.depth() > kMaxCgroupDepth) continue;
-    if (is_ours(it->path().filename())) found.push_back("cgroup " + it->path().string()), it.disable_recursion_pending();
-  }
   for (const auto& device : fs::directory_iterator("/sys/block", failed)) {
     std::ifstream file(device.path() / "loop/backing_file");
     std::string backing;

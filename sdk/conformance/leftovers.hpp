@@ -23,6 +23,7 @@ class Leftovers {
 
  private:
   bool is_ours(const std::string& text) const;
+  std::vector<std::string> our_cgroups() const;
   std::vector<std::string> traces_;
   std::set<std::string> mounts_, interfaces_;
   std::set<int> children_;

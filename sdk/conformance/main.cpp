@@ -109,8 +109,14 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
-  auto code = check(a);
-  if (code.ok()) return *code;
-  std::cerr << "harena-plugin-check: " << code.error().describe() << "\n";
+  try {
+    auto code = check(a);
+    if (code.ok()) return *code;
+    std::cerr << "harena-plugin-check: " << code.error().describe() << "\n";
+  } catch (const Failed& failed) {  // of the kit itself: no temporary folder, no process
+    std::cerr << "harena-plugin-check: " << failed.message << "\n";
+  } catch (const std::exception& e) {
+    std::cerr << "harena-plugin-check: " << e.what() << "\n";
+  }
   return 2;
 }
