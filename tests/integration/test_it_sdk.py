@@ -32,6 +32,8 @@ def test_every_field_of_the_argument_class_is_a_parameter_of_the_backend(client)
 def test_limits_arrive(client, image):
     with client.create(harena.ContainerArgs(image=image, cpu=0.5, memory="64MiB", pids=32, env={"X": "from the image's maker"})) as sandbox:
         assert sandbox.run('echo "$X"').stdout == "from the image's maker\n"
+        assert sandbox.usage()["pids"] == 0  # the platform's own init doesn't count
+        sandbox.start("sleep 60")
         assert sandbox.usage()["pids"] >= 1
 
 
@@ -96,7 +98,8 @@ def test_endings(sandbox):
     assert sandbox.run("kill -9 $$").exit.signal == "KILL"
     result = sandbox.run("echo partial; sleep 60 & sleep 60", timeout=1)
     assert result.exit.cause == "timeout" and result.stdout == "partial\n"
-    assert "sleep" not in sandbox.run(["ps"]).stdout
+    # "[sleep]" is one that is dead and that init hasn't reaped yet.
+    assert "sleep 60" not in sandbox.run(["ps"]).stdout
     for command, reason in ((["no-such-program"], "no_such_program"), (["/etc/passwd"], "not_executable")):
         with pytest.raises(harena.HarenaError) as caught:
             sandbox.run(command)
