@@ -39,12 +39,15 @@ async def main(count):
     args = harena.ContainerArgs(image="root/base:v1", cpu=1, memory="512MiB", task="rollouts-example", idle_ttl_s=120)
     async with harena.AsyncClient() as client:
         running = []
-        async for sandbox in client.create_batch(args, count=count):
-            running.append(asyncio.ensure_future(rollout(sandbox, len(running))))  # begins while others are being made
+        try:
+            async for sandbox in client.create_batch(args, count=count):
+                running.append(asyncio.ensure_future(rollout(sandbox, len(running))))  # begins while others are being made
+        except harena.BatchFailed as failed:
+            print(failed)  # those that were made go on
         results = await asyncio.gather(*running)
     for number, (reward, why) in enumerate(results):
         print(f"{number:3}  reward {reward}  {why}")
-    print(f"{count} rollouts of {TASK!r} in {time.monotonic() - begun:.1f} s")
+    print(f"{len(results)} rollouts of {TASK!r} in {time.monotonic() - begun:.1f} s")
 
 
 asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 10))

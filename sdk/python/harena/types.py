@@ -86,7 +86,11 @@ class ExitStatus:
             return f"exited with code {self.code}"
         if self.cause == "signal":
             return f"was ended by SIG{self.signal}"
-        return f"was ended by the platform: {self.cause}"
+        if self.timed_out:
+            return "was ended by its time limit" if self.cause == "timeout" else "was ended after being silent for too long"
+        if self.cause in ("platform", "sandbox_stopped"):
+            return "was lost by the platform" if self.cause == "platform" else "was ended with its sandbox"
+        return f"was ended by a limit: {self.cause}"
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "ExitStatus":
