@@ -1,5 +1,6 @@
 // Start, list, look at, forget, signal, resize.
 
+#include <csignal>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
@@ -15,6 +16,9 @@ using http::Task;
 using nlohmann::json;
 
 namespace {
+
+/// How long DELETE waits for what it killed.
+constexpr std::uint64_t kDeathWaitMs = 5'000;
 
 /// Writes from the command's first byte on: after a repeated start under the same op, what it has is skipped.
 Task<void> feed(SessionLink link, std::string command, std::string data) {
@@ -94,7 +98,11 @@ Task<Status> get_command(Request& request, ResponseWriter& response, SessionConn
 
 Task<Status> forget_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto link, co_await connector.connect());
-  HARENA_CO_TRY_STATUS(co_await link.client.forget(request.param("cid")));
+  const std::string command = request.param("cid");
+  auto killed = co_await link.client.signal(command, SIGKILL, session::SignalTarget::tree);
+  // Dead when the answer arrives, not only told to die. A death that takes longer goes on without us.
+  if (killed.ok()) (void)co_await link.client.wait(command, kDeathWaitMs);
+  HARENA_CO_TRY_STATUS(co_await link.client.forget(command));
   co_return co_await response.send_json(200, json::object());
 }
 
