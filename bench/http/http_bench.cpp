@@ -1,5 +1,7 @@
 // sdk/http's server with routing and a JSON answer, beside Beast's bare hello of the same size; interleaved, one core each for the
 // server and the load. Prints one line a contender: median of the rounds.
+//   http_bench [ROUNDS]                                 sdk/http in this process
+//   http_bench ROUNDS PORT TARGET TOKEN BODY_BYTES      a running harenad
 #include <boost/asio/post.hpp>
 #include <nlohmann/json.hpp>
 
@@ -41,6 +43,24 @@ void print(const char* name, const std::vector<Measured>& rounds) {
   std::printf("%-28s %9.0f requests/s   p50 %6.0f us   p99 %6.0f us\n", name, median(rates), median(p50), median(p99));
 }
 
+/// harenad itself (started by bench/run.sh on CPU 0) beside the bare hello.
+int run_api(int rounds, std::uint16_t port, const std::string& target, const std::string& token, std::size_t body_bytes) {
+  http::IoThreads floor(1);
+  boost::asio::post(floor.at(0), [] { pin_to_cpu(0); });
+  Load api{port, target};
+  api.token = token;
+  Load bare{start_beast_hello(floor.at(0), body_bytes), "/"};
+  pin_to_cpu(1);
+  std::vector<Measured> api_rounds, bare_rounds;
+  for (int i = 0; i < rounds; ++i) {
+    api_rounds.push_back(run_load(api));
+    bare_rounds.push_back(run_load(bare));
+  }
+  print("harenad, GET a sandbox", api_rounds);
+  print("Beast's bare hello", bare_rounds);
+  return 0;
+}
+
 int run(int rounds) {
   http::Router router;
   http::Route route;
@@ -74,7 +94,12 @@ int run(int rounds) {
 
 int main(int argc, char** argv) {
   try {
-    return harena::bench::run(argc > 1 ? std::max(1, std::atoi(argv[1])) : 5);
+    const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 5;
+    if (argc == 6) {
+      return harena::bench::run_api(rounds, static_cast<std::uint16_t>(std::atoi(argv[2])), argv[3], argv[4],
+                                    static_cast<std::size_t>(std::atoi(argv[5])));
+    }
+    return harena::bench::run(rounds);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "http_bench: %s\n", error.what());
     return 1;

@@ -72,7 +72,7 @@ void pin_to_cpu(unsigned cpu) {
 }
 
 Measured run_load(const Load& load) {
-  const auto request = "GET " + load.target + " HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer 0123456789abcdef\r\n\r\n";
+  const auto request = "GET " + load.target + " HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer " + load.token + "\r\n\r\n";
   const UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   std::vector<Connection> connections(load.connections);
   for (std::size_t i = 0; i < connections.size(); ++i) {

@@ -13,6 +13,8 @@ struct Load {
   std::string target = "/";
   std::size_t connections = 64;
   std::chrono::milliseconds duration{2000};
+  /// Sent as `Authorization: Bearer`.
+  std::string token = "0123456789abcdef";
 };
 
 struct Measured {

@@ -1,0 +1,84 @@
+"""Benches that need a running harenad: the rate of GET /v1/sandboxes/{id} and the demo's batch.
+
+Usage: service_bench.py api|batch|all, with HARENA_BUILD_DIR and PYTHONPATH set (bench/run.sh does). It starts a daemon of its
+own on free ports, with its state in a temporary folder, and leaves nothing behind.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ["HARENA_BUILD_DIR"])
+sys.path.insert(0, str(SOURCE / "tests" / "integration"))
+
+import harena  # noqa: E402
+from conftest import IMAGE, Harenad, remove_own_cgroups, stop_everything  # noqa: E402
+
+BATCHES = 5
+SANDBOXES = 20
+
+
+def fetch(daemon, target):
+    request = urllib.request.Request(daemon.url + target, headers={"Authorization": "Bearer " + daemon.token})
+    return urllib.request.urlopen(request).read()
+
+
+def import_tiny_image(client, folder):
+    subprocess.run([str(SOURCE / "tests" / "support" / "tiny_image.sh"), folder + "/tiny"], check=True, stdout=subprocess.DEVNULL)
+    client.images.import_image(IMAGE, folder=folder + "/tiny")
+
+
+def pin(daemon, cpus):
+    command = ["taskset", "-a", "-p", "-c", cpus, str(daemon.process.pid)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def bench_api(daemon, client):
+    sandbox = client.create(harena.ContainerArgs(image=IMAGE, idle_ttl_s=0))
+    target = f"/v1/sandboxes/{sandbox.id}"
+    body = fetch(daemon, target)
+    pin(daemon, "0")
+    load = ["5", str(daemon.about["api_port"]), target, daemon.token, str(len(body))]
+    subprocess.run([str(BUILD / "bin" / "http_bench"), *load], check=True)
+    pin(daemon, f"0-{os.cpu_count() - 1}")
+    sandbox.stop()
+
+
+def bench_batch(client):
+    times = []
+    for _ in range(BATCHES):
+        begun = time.monotonic()
+        sandboxes = list(client.create_batch(harena.ContainerArgs(image=IMAGE), count=SANDBOXES))
+        times.append(time.monotonic() - begun)
+        for sandbox in sandboxes:
+            sandbox.stop()
+    times.sort()
+    print(f"batch of {SANDBOXES} containers, all ready: median {times[len(times) // 2]:.2f} s, worst {times[-1]:.2f} s")
+
+
+def main(what):
+    folder = tempfile.mkdtemp(prefix="harena-bench-")
+    daemon = Harenad(folder)
+    try:
+        daemon.start()
+        with daemon.client() as client:
+            import_tiny_image(client, folder)
+            if what in ("api", "all"):
+                bench_api(daemon, client)
+            if what in ("batch", "all"):
+                bench_batch(client)
+        stop_everything(daemon)
+    finally:
+        daemon.stop()
+        remove_own_cgroups()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
