@@ -152,12 +152,14 @@ def harenad(tmp_path_factory):
             daemon.start()
         stop_everything(daemon)
     finally:
-        daemon.stop()
-        left = [line.split()[1] for line in open("/proc/self/mounts") if folder in line]
-        for mount in reversed(left):
-            subprocess.run(["umount", "-l", mount], check=False)
-        remove_own_cgroups()
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            daemon.stop()
+        finally:
+            left = [line.split()[1] for line in open("/proc/self/mounts") if folder in line]
+            for mount in reversed(left):
+                subprocess.run(["umount", "-l", mount], check=False)
+            shutil.rmtree(folder, ignore_errors=True)
+            remove_own_cgroups()
     assert not left, f"mounts were left behind: {left}"
 
 
