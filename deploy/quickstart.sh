@@ -50,7 +50,13 @@ install_packages $(build_packages) $(run_packages)
 
 step "building (a few minutes on 2 cores; progress is [done/total])"
 cmake --preset release >/dev/null
-cmake --build --preset release -- --quiet 2>/dev/null || cmake --build --preset release
+build_log=build/release/build.log
+# Every tenth part of the way a line; everything is in the log.
+if ! cmake --build --preset release 2>&1 | tee "$build_log" | awk -F'[][/]' '/^\[[0-9]+\/[0-9]+\]/ && $3 {
+    part = int(10 * $2 / $3); if (part > last) { last = part; printf "  %d of %d\n", $2, $3; fflush() } }'; then
+  grep -E -A 20 'FAILED|error:' "$build_log" | head -n 60 >&2
+  die "the build failed; all of its output is in $build_log"
+fi
 
 step "installing to $prefix"
 cmake --install build/release --prefix "$prefix" >/dev/null

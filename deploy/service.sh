@@ -60,7 +60,9 @@ stop_hint() {
 # uninstall: sandboxes, daemon, files. Packages that apt installed stay: others may use them by now.
 uninstall() {
   local prefix=/usr/local harena=/usr/local/bin/harena
-  if is_ready && [[ -x $harena ]]; then "$harena" stop --all >/dev/null || true; fi
+  if is_ready && [[ -x $harena ]]; then
+    "$harena" ls --quiet | xargs -r "$harena" stop >/dev/null || true
+  fi
   if has_systemd; then
     systemctl disable --now --quiet harenad 2>/dev/null || true
     rm -f /etc/systemd/system/harenad.service
@@ -71,6 +73,7 @@ uninstall() {
   rm -f "$prefix/bin/harenad" "$prefix/bin/harena"
   rm -rf "$prefix/libexec/harena" "$prefix/lib/harena" "$prefix/share/doc/harena"
   rm -rf "$state_dir" "$run_dir"
-  rmdir /sys/fs/cgroup/harena /sys/fs/cgroup/*/harena 2>/dev/null || true
+  # Only empty ones go: another daemon's instance stays.
+  find /sys/fs/cgroup -depth -type d -path '*/harena*' -exec rmdir {} + 2>/dev/null || true
   echo "removed. /etc/harena was left alone if you made it; packages that apt installed stay."
 }

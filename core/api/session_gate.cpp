@@ -70,7 +70,12 @@ Task<Result<SessionLink>> SessionGate::open(ApiCall& call, SessionAccess access)
     co_return make_error(ErrorCode::unimplemented, "the backend '" + sandbox.spec.backend + "' has no commands, files or ports");
   }
   auto endpoint = endpoints_.get(id, (*use)->endpoint());
-  co_return SessionLink{session::SessionClient(std::move(endpoint)), std::shared_ptr<SandboxUse>(*std::move(use))};
+  SessionLink link{session::SessionClient(std::move(endpoint)), nullptr};
+  const auto& details = (*use)->sandbox().details;
+  link.default_user = details.value("user", "");
+  link.default_cwd = details.value("workdir", "");
+  link.hold = std::shared_ptr<SandboxUse>(*std::move(use));
+  co_return link;
 }
 
 Task<Result<Reply>> SessionGate::forward(ApiCall& call) {

@@ -128,6 +128,8 @@ Status Creation::publish() {
     sandbox.backend_state = created_.state;
     sandbox.session_endpoint = created_.session_endpoint;
     sandbox.details = created_.details;
+    // Where commands begin that name no folder.
+    if (const auto workdir = image_.config.value("workdir", ""); !workdir.empty()) sandbox.details["workdir"] = workdir;
   }));
   return ok_status();
 }

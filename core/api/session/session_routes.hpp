@@ -22,6 +22,9 @@ struct SessionLink {
   session::SessionClient client;
   /// Held as long as the call lasts (the edge's SandboxUse: the sandbox isn't idle).
   std::shared_ptr<void> hold;
+  /// What a command gets that names none: the sandbox's `user` parameter or its image's, and the image's working folder.
+  std::string default_user = {};
+  std::string default_cwd = {};
 };
 
 class SessionConnector {
