@@ -204,8 +204,9 @@ Task<Status> Connection::settle(const Status& outcome, ResponseWriter& response)
   if (response.finished()) co_return ok_status();
   if (response.begun()) co_return make_error(ErrorCode::aborted, "the handler left its answer unfinished");
   const auto nothing = make_error(ErrorCode::internal, "the handler gave no answer");
+  const Error& error = outcome.ok() ? nothing : outcome.error();
   try {
-    co_return co_await response.send_error(outcome.ok() ? nothing : outcome.error());
+    co_return co_await response.send_error(error);
   } catch (const std::exception&) {
     co_return make_error(ErrorCode::cancelled, "cancelled");
   }

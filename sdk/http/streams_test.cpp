@@ -73,7 +73,8 @@ TEST_P(Streams, PumpPassesHalfCloseOn) {
     int failures = 0;
     auto serve = [](ByteStream& stream, int& bad) -> Task<void> {
       auto request = co_await read_all(stream);  // answers only after end of file
-      co_await write_and_end(stream, "got " + std::to_string(request.ok() ? request->size() : 0), bad);
+      const std::size_t size = request.ok() ? request->size() : 0;
+      co_await write_and_end(stream, "got " + std::to_string(size), bad);
     };
     auto forward = [](ByteStream& a, ByteStream& b, int& bad) -> Task<void> { bad += !(co_await pump(a, b)).ok(); };
     asio::co_spawn(executor, serve(*service, failures), asio::detached);

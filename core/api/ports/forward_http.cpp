@@ -102,11 +102,12 @@ http::Task<Status> forward_http(http::Request& request, http::ResponseWriter& re
   if (!asked.ok()) co_return co_await answer_bad_gateway(response, to, "bad_answer", asked.error().message);
   Exchange exchange{request, response, connection, false, {}, {}};
   const auto executor = co_await asio::this_coro::executor;
+  UntilAnswered until_answered{exchange.answered};
   auto [order, request_failure, answer_failure] =
       co_await asio::experimental::make_parallel_group(
           asio::co_spawn(executor, send_body(exchange), asio::deferred),
           asio::co_spawn(executor, pass_answer(exchange), asio::deferred))
-          .async_wait(UntilAnswered{exchange.answered}, asio::use_awaitable);
+          .async_wait(until_answered, asio::use_awaitable);
   if (answer_failure) std::rethrow_exception(answer_failure);
   if (!exchange.request_side.ok()) co_return std::move(exchange.request_side);
   if (exchange.answer_side.ok() || response.begun()) co_return std::move(exchange.answer_side);
