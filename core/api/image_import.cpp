@@ -9,6 +9,7 @@
 
 #include "core/api/image_access.hpp"
 #include "core/api/image_json.hpp"
+#include "core/image/archive_kind.hpp"
 #include "core/model/json_fields.hpp"
 #include "sdk/base/unique_fd.hpp"
 #include "sdk/http/async_event.hpp"
@@ -88,7 +89,12 @@ Result<std::string> source_text(const json& source) {
     return make_error(ErrorCode::invalid_argument, "source.docker is '" + docker + "'; it must begin with docker://");
   }
   if (!folder.empty()) return "dir:" + folder;
-  if (!archive.empty()) return "tar:" + archive;
+  if (!archive.empty()) {
+    // Rights first: see parse_import. Only the form is told from the file here.
+    HARENA_TRY(const auto kind, image::detect_archive(archive));
+    const bool is_tar = kind == image::SourceKind::tar;
+    return (is_tar ? "tar:" : kind == image::SourceKind::docker_archive ? "docker-archive:" : "oci-archive:") + archive;
+  }
   return docker.empty() ? any : docker;
 }
 
@@ -118,6 +124,9 @@ Result<image::ImportRequest> parse_import(ApiServices& services, const Principal
   HARENA_TRY(const auto source, fields.object("source"));
   HARENA_TRY_STATUS(fields.finish());
   HARENA_TRY(auto parsed, permitted_image(services.iam, principal, Permission::image_write, reference));
+  if (source.contains("archive")) {
+    HARENA_TRY_STATUS(services.iam.authorize(principal, Permission::admin, ProjectPath::root()));
+  }
   HARENA_TRY(const auto text, source_text(source));
   HARENA_TRY(auto from, image::ImportSource::parse(text));
   if (from.kind != image::SourceKind::registry) {
@@ -132,13 +141,9 @@ Result<image::ImportRequest> parse_import(ApiServices& services, const Principal
 Task<Result<image::ImportRequest>> receive_archive(ApiServices& services, ApiCall& call,
                                                    const std::filesystem::path& into) {
   HARENA_CO_TRY(const auto query, call.request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"reference", "kind", "form"}));
+  HARENA_CO_TRY_STATUS(query.allow_only({"reference", "kind"}));
   const std::string text(query.get("reference").value_or(""));
   HARENA_CO_TRY(auto reference, permitted_image(services.iam, call.principal, Permission::image_write, text));
-  const auto form = std::string(query.get("form").value_or("tar"));
-  if (form != "tar" && form != "docker-archive" && form != "oci-archive") {
-    co_return make_error(ErrorCode::invalid_argument, "form is '" + form + "'; it must be tar, docker-archive or oci-archive");
-  }
   HARENA_CO_TRY(const auto kind, image::image_kind_from_string(query.get("kind").value_or("base")));
   const auto path = into / "archive";
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -150,7 +155,8 @@ Task<Result<image::ImportRequest>> receive_archive(ApiServices& services, ApiCal
     const auto part = std::span(block).first(got);
     HARENA_CO_TRY_STATUS(co_await http::blocking(services.workers, [&] { return write_all(file.get(), part); }));
   }
-  HARENA_CO_TRY(auto source, image::ImportSource::parse(form + ":" + path.string()));
+  HARENA_CO_TRY(const auto form, co_await http::blocking(services.workers, [&] { return image::detect_archive(path); }));
+  image::ImportSource source{.kind = form, .location = path.string()};
   co_return image::ImportRequest{.source = std::move(source), .reference = std::move(reference), .kind = kind};
 }
 
