@@ -35,6 +35,16 @@ as_root_or_explain || exit 1
 # Whatever fails, the line says which step it was and where to look.
 current_step="starting"
 trap 'status=$?; [[ $status == 0 ]] || printf "\nerror: quickstart failed while %s (exit status %d); the lines above say why\n" "$current_step" "$status" >&2' EXIT
+# show_tenths: of ninja's lines "[12/268] ..." one at every tenth part of the way; everything is in the log.
+show_tenths() {
+  local line part last=0
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    part=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+    [[ $part -gt $last ]] && { last=$part; say "${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"; }
+  done
+  return 0
+}
 step() { current_step=$1; say "$1"; }
 
 # shellcheck source=/dev/null
@@ -51,9 +61,7 @@ install_packages $(build_packages) $(run_packages)
 step "building (a few minutes on 2 cores; progress is [done/total])"
 cmake --preset release >/dev/null
 build_log=build/release/build.log
-# Every tenth part of the way a line; everything is in the log.
-if ! cmake --build --preset release 2>&1 | tee "$build_log" | awk -F'[][/]' '/^\[[0-9]+\/[0-9]+\]/ && $3 {
-    part = int(10 * $2 / $3); if (part > last) { last = part; printf "  %d of %d\n", $2, $3; fflush() } }'; then
+if ! cmake --build --preset release 2>&1 | tee "$build_log" | show_tenths; then
   grep -E -A 20 'FAILED|error:' "$build_log" | head -n 60 >&2
   die "the build failed; all of its output is in $build_log"
 fi
