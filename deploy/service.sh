@@ -70,7 +70,7 @@ uninstall() {
   else
     stop_daemon || return 1
   fi
-  rm -f "$prefix/bin/harenad" "$prefix/bin/harena"
+  rm -f "$prefix/bin/harenad" "$prefix/bin/harena" "$prefix/bin/harena-plugin-check"
   rm -rf "$prefix/libexec/harena" "$prefix/lib/harena" "$prefix/share/doc/harena"
   rm -rf "$state_dir" "$run_dir"
   # Only empty ones go: another daemon's instance stays.
