@@ -72,31 +72,38 @@ cmake --install build/release --prefix "$prefix" >/dev/null
 step "starting harenad"
 start_service "$prefix"
 
+has_image() { "$prefix/bin/harena" images inspect "$1" >/dev/null 2>&1; }
+# Folders from which images are made; the test suite is built on the base's, so they go together at the end.
+work=/var/lib/harena/build
+
 step "the base image root/base:v1 ($image_source)"
-if "$prefix/bin/harena" images inspect root/base:v1 >/dev/null 2>&1; then
+if has_image root/base:v1; then
   echo "it is there already"
 elif [[ $image_source == docker://* ]]; then
   "$prefix/bin/harena" images import root/base:v1 --docker "$image_source"
 else
-  deploy/image/build-base.sh /var/lib/harena/build/base
-  "$prefix/bin/harena" images import root/base:v1 --folder /var/lib/harena/build/base
-  rm -rf /var/lib/harena/build/base
+  deploy/image/build-base.sh "$work/base"
+  "$prefix/bin/harena" images import root/base:v1 --folder "$work/base"
 fi
 
 if [[ $demo == yes ]]; then
   if [[ $image_source == mmdebstrap ]]; then
     step "the workspace root/python-testsuite:v1 (CPython's own regression tests)"
-    if "$prefix/bin/harena" images inspect root/python-testsuite:v1 >/dev/null 2>&1; then echo "it is there already"; else
-      deploy/image/build-testsuite.sh /var/lib/harena/build/testsuite
-      "$prefix/bin/harena" images import root/python-testsuite:v1 --kind workspace --folder /var/lib/harena/build/testsuite
-      rm -rf /var/lib/harena/build/testsuite
+    if has_image root/python-testsuite:v1; then
+      echo "it is there already"
+    else
+      [[ -d $work/base ]] || deploy/image/build-base.sh "$work/base"
+      deploy/image/build-testsuite.sh "$work/testsuite" "$work/base"
+      "$prefix/bin/harena" images import root/python-testsuite:v1 --kind workspace --folder "$work/testsuite"
     fi
   fi
+  rm -rf "$work"
   step "the demo"
   PYTHONPATH="$prefix/lib/harena/python" /usr/bin/python3 deploy/demo.py
 fi
 
 current_step="saying goodbye"
+rm -rf "$work"
 cat <<END
 
 Harena is running. The next steps need:
