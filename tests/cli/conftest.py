@@ -1,7 +1,6 @@
 """The program `harena`, driven against the strict double of the API (sdk/python/tests/fake_server.py)."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,10 +28,6 @@ def fake():
         yield server
 
 
-def default_interrupt():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 class Cli:
     def __init__(self, binary, fake):
         self.binary = binary
@@ -55,8 +50,7 @@ class Cli:
         return lines[0]
 
     def start(self, *args, **options):
-        # A run in the background (no job control) hands on an ignored SIGINT; the tests send one that must count.
-        return subprocess.Popen([self.binary, *args], env=self.env, preexec_fn=default_interrupt, **options)
+        return subprocess.Popen([self.binary, *args], env=self.env, **options)
 
 
 @pytest.fixture
