@@ -19,8 +19,9 @@ is_ready() { curl -fsS -o /dev/null --max-time 2 http://127.0.0.1:9467/readyz 2>
 
 wait_ready() {
   for _ in $(seq 150); do
-    is_ready && return 0
+    # Ours first: another daemon on these ports would answer too.
     if ! has_systemd && ! running_pid >/dev/null; then break; fi
+    is_ready && return 0
     sleep 0.2
   done
   echo "error: harenad didn't become ready; its last words:" >&2
