@@ -27,9 +27,11 @@ void SandboxManager::remove_folders(const SandboxId& id) const {
   std::filesystem::remove_all(state_folder(id), ignored);
 }
 
-Result<LivePtr> SandboxManager::alive(const SandboxId& id) const {
+Result<LivePtr> SandboxManager::alive(const CallContext& call, const SandboxId& id, Verb verb) {
   if (auto live = table_.find(id)) return live;
-  return make_error(ErrorCode::not_found, "no living sandbox " + id.str());
+  HARENA_TRY(const auto ended, parts_.repository.get(call, id));
+  HARENA_TRY_STATUS(check_verb(verb, ended.state));
+  return make_error(ErrorCode::aborted, "sandbox " + id.str() + " is between two states; try again");
 }
 
 Result<BackendEntry> SandboxManager::backend_of(const Sandbox& sandbox) const {
@@ -86,7 +88,7 @@ Result<SandboxPage> SandboxManager::list(const CallContext& call, const SandboxF
 }
 
 Result<Sandbox> SandboxManager::update(const CallContext& call, const SandboxId& id, const SandboxUpdate& update) {
-  HARENA_TRY(const auto live, alive(id));
+  HARENA_TRY(const auto live, alive(call, id, Verb::use));
   std::lock_guard verb(live->verb_mutex);
   const auto state = live->state();
   if (is_terminal(state)) HARENA_TRY_STATUS(check_verb(Verb::use, state));
@@ -102,7 +104,7 @@ Result<Sandbox> SandboxManager::update(const CallContext& call, const SandboxId&
 }
 
 Result<nlohmann::json> SandboxManager::usage(const CallContext& call, const SandboxId& id) {
-  HARENA_TRY(const auto live, alive(id));
+  HARENA_TRY(const auto live, alive(call, id, Verb::use));
   HARENA_TRY(const auto entry, backend_of(live->snapshot()));
   return entry.backend->usage(call, id);
 }

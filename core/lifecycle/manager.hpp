@@ -90,7 +90,8 @@ class SandboxManager {
 
   /// What a sandbox counts for in its project and above: its limits, defaults included.
   static QuotaAmount quota_of(const Sandbox& sandbox);
-  Result<LivePtr> alive(const SandboxId& id) const;
+  /// not_found for an id that isn't known; failed_precondition, naming its state, for one that has ended.
+  Result<LivePtr> alive(const CallContext& call, const SandboxId& id, Verb verb);
   Result<BackendEntry> backend_of(const Sandbox& sandbox) const;
   /// Writes the record with `state` to the store, then to the live object. The caller holds the verb lock.
   Status move(const CallContext& call, LiveSandbox& live, SandboxState state, const std::function<void(Sandbox&)>& change = {});

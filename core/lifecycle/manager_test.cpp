@@ -170,6 +170,8 @@ TEST(Verbs, StopIsIdempotentAndTheRecordStays) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.manager->stop({}, id, 0)->state, SandboxState::stopped);
   EXPECT_EQ(bench.folders(), 0u);
   EXPECT_EQ(bench.manager->use({}, id).error().code, ErrorCode::failed_precondition);
+  EXPECT_EQ(bench.manager->pause({}, id).error().code, ErrorCode::failed_precondition);
+  EXPECT_EQ(bench.manager->update({}, id, {}).error().code, ErrorCode::failed_precondition);
   EXPECT_EQ(bench.quotas->used(ProjectPath::root()).sandboxes, 0);
 }
 
@@ -194,6 +196,13 @@ TEST(Verbs, AnExitByItselfCarriesItsCause) {
   EXPECT_EQ(ended->state, SandboxState::failed);
   EXPECT_EQ(ended->ending.cause, Cause::limit);
   EXPECT_EQ(bench.manager->living(), 0u);
+}
+
+TEST(Verbs, AnUnknownIdIsNotFound) {
+  Bench bench;
+  const auto id = *SandboxId::parse("edge1abcdefghij01234");
+  EXPECT_EQ(bench.manager->pause({}, id).error().code, ErrorCode::not_found);
+  EXPECT_EQ(bench.manager->stop({}, id, 0).error().code, ErrorCode::not_found);
 }
 
 TEST(Ttl, IdleStopsAndUsesHoldItOff) {

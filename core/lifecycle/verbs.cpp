@@ -11,7 +11,7 @@ bool needs_resume(SandboxState state) { return state == SandboxState::paused || 
 }  // namespace
 
 Result<Sandbox> SandboxManager::pause(const CallContext& call, const SandboxId& id) {
-  HARENA_TRY(const auto live, alive(id));
+  HARENA_TRY(const auto live, alive(call, id, Verb::pause));
   std::lock_guard verb(live->verb_mutex);
   HARENA_TRY_STATUS(check_verb(Verb::pause, live->state()));
   if (!needs_pause(live->state())) return live->snapshot();
@@ -27,7 +27,7 @@ Result<Sandbox> SandboxManager::pause(const CallContext& call, const SandboxId& 
 }
 
 Result<Sandbox> SandboxManager::resume(const CallContext& call, const SandboxId& id) {
-  HARENA_TRY(const auto live, alive(id));
+  HARENA_TRY(const auto live, alive(call, id, Verb::resume));
   std::lock_guard verb(live->verb_mutex);
   HARENA_TRY_STATUS(check_verb(Verb::resume, live->state()));
   if (!needs_resume(live->state())) return live->snapshot();
