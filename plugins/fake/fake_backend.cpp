@@ -66,7 +66,8 @@ FakeBackend::FakeBackend(Host host, json config, SandboxFiles files)
       exits_([this](const std::string& id) { on_exit(id); }) {}
 
 bool FakeBackend::has_verb(std::string_view verb) const {
-  return std::ranges::find(config_.at("verbs"), verb) != config_.at("verbs").end();
+  const auto& verbs = config_.at("verbs");
+  return std::any_of(verbs.begin(), verbs.end(), [&](const json& name) { return name.get_ref<const std::string&>() == verb; });
 }
 
 Status FakeBackend::play(const Call& call, std::string_view verb, std::string_view when, const std::string& id) const {

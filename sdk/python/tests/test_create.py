@@ -73,13 +73,12 @@ def test_timeouts_are_told_apart(fake):
     blackhole = harena.Client("http://127.0.0.1:9", TOKEN, retry=harena.RetryPolicy(attempts=1))
     with pytest.raises(harena.ConnectError):
         blackhole.version()
-    with harena.Client(fake.url, TOKEN, timeouts=harena.Timeouts(read=0.05), retry=harena.RetryPolicy(attempts=1)) as client:
-        sandbox = client.create(ARGS)
-        command = sandbox.start("sleep 5")
-        fake.life_sign_s = 60
-        with pytest.raises(harena.ReadTimeout):
-            client._transport.json("POST", f"/sandboxes/{sandbox.id}/commands", {"shell": "sleep 1", "wait": True})
-        command.kill()
+    with harena.Client(fake.url, TOKEN) as patient:
+        sandbox = patient.create(ARGS)
+    impatient = harena.Client(fake.url, TOKEN, timeouts=harena.Timeouts(read=0.05), retry=harena.RetryPolicy(attempts=1))
+    fake.life_sign_s = 60
+    with impatient as client, pytest.raises(harena.ReadTimeout):
+        client._transport.json("POST", f"/sandboxes/{sandbox.id}/commands", {"shell": "sleep 1", "wait": True})
 
 
 def test_a_token_is_needed_and_only_goes_to_this_machine_by_itself(tmp_path, fake):
