@@ -70,6 +70,10 @@ uninstall() {
     systemctl daemon-reload
   else
     stop_daemon || return 1
+    if is_ready; then
+      echo "error: a harenad that this script didn't start answers on port 9467; stop it first (run_dir/harenad.json has its pid)" >&2
+      return 1
+    fi
   fi
   rm -f "$prefix/bin/harenad" "$prefix/bin/harena" "$prefix/bin/harena-plugin-check"
   rm -rf "$prefix/libexec/harena" "$prefix/lib/harena" "$prefix/share/doc/harena"
