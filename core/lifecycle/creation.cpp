@@ -4,8 +4,6 @@
 
 #include <filesystem>
 
-#include "core/lifecycle/use_guard.hpp"
-
 namespace harena {
 namespace {
 
