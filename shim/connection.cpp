@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "sdk/session/hello.hpp"
+#include "shim/features.hpp"
 #include "shim/server.hpp"
 #include "shim/spawn.hpp"
 
@@ -129,7 +130,7 @@ void Connection::answer_hello(std::string_view payload) {
   session::HelloOk ok;
   ok.version = session::kProtocolVersion;
   ok.build = HARENA_VERSION;
-  ok.features = {std::string(session::kFeatureDialFd)};
+  ok.features = offered_features();
   ok.sandbox = server_.sandbox().options().sandbox;
   send_message(FrameType::hello_ok, ok);
 }

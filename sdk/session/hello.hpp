@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sdk/session/features.hpp"
 #include "sdk/session/fields.hpp"
 #include "sdk/session/frame.hpp"
 
@@ -45,11 +46,6 @@ struct HelloOk {
     f(5, &HelloOk::sandbox);
   }
 };
-
-/// `dial` answers with the connected socket itself, by SCM_RIGHTS (Unix channels only).
-inline constexpr std::string_view kFeatureDialFd = "dial-fd";
-/// One operation after the other on a channel (kFeatureMultiplex: many, told apart by stream id, with window).
-inline constexpr std::string_view kFeatureMultiplex = "multiplex";
 
 struct ErrorMessage {
   static constexpr bool kIsMessage = true;

@@ -5,6 +5,7 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -38,15 +39,17 @@ ssize_t receive_with_fd(int socket, std::span<char> buffer, UniqueFd& fd) {
   return got;
 }
 
+void append_hello(std::string& bytes) {
+  Hello hello;
+  hello.build = HARENA_VERSION;
+  append_message(bytes, FrameType::hello, encode(hello));
+}
+
 }  // namespace
 
 Task<Status> Channel::send(FrameType type, std::string_view payload) {
   std::string bytes;
-  if (!std::exchange(said_hello_, true)) {
-    Hello hello;
-    hello.build = HARENA_VERSION;
-    append_message(bytes, FrameType::hello, encode(hello));
-  }
+  if (!std::exchange(said_hello_, true)) append_hello(bytes);
   append_message(bytes, type, payload);
   if (is_request(type)) idle_ = false;
   co_return co_await stream_->write(bytes);
@@ -93,6 +96,25 @@ Task<Result<ReceivedFrame>> Channel::receive_raw() {
     bool ignored = (header.flags & kFlagMayIgnore) != 0 && to_string(header.type).starts_with("0x");
     if (whole && !ignored && header.type != FrameType::pong && header.type != FrameType::window) co_return frame;
   }
+}
+
+Task<Status> Channel::greet() {
+  if (greeted_) co_return ok_status();
+  if (!std::exchange(said_hello_, true)) {
+    std::string bytes;
+    append_hello(bytes);
+    HARENA_CO_TRY_STATUS(co_await stream_->write(bytes));
+  }
+  HARENA_CO_TRY(auto frame, co_await receive_raw());
+  co_return take_hello(frame);
+}
+
+Task<Status> Channel::require(std::string_view feature) {
+  HARENA_CO_TRY_STATUS(co_await greet());
+  if (std::find(peer_.features.begin(), peer_.features.end(), feature) != peer_.features.end()) co_return ok_status();
+  co_return make_error(ErrorCode::unimplemented, "the session endpoint of this sandbox (build '" + peer_.build +
+                                                     "') doesn't have the feature '" + std::string(feature) +
+                                                     "'; a sandbox that is created now has what this release has");
 }
 
 Task<Result<ReceivedFrame>> Channel::receive() {

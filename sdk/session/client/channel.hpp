@@ -31,6 +31,8 @@ class Channel {
     std::string payload = encode(message);
     co_return co_await send(type, payload);
   }
+  /// unimplemented, naming the feature, when the endpoint doesn't offer it. Waits for hello_ok, so: between operations only.
+  Task<Status> require(std::string_view feature);
   /// The next frame; continued messages whole; those that may be ignored and pings are skipped. An `error` frame of the
   /// endpoint is returned as its Error and ends the operation. unavailable (infrastructure) when the endpoint is gone.
   Task<Result<ReceivedFrame>> receive();
@@ -47,6 +49,7 @@ class Channel {
   const HelloOk& peer() const { return peer_; }
 
  private:
+  Task<Status> greet();
   Task<Result<ReceivedFrame>> receive_raw();
   Task<Status> fill(std::size_t bytes);
   Task<Status> fill_with_fd(std::size_t bytes, UniqueFd& fd);

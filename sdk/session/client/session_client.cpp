@@ -24,6 +24,13 @@ CommandRequest command_request(std::string command, std::uint64_t timeout_ms = 0
 template <class Request>
 Task<Result<std::unique_ptr<Channel>>> SessionClient::begin(FrameType type, const Request& request) {
   HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
+  if (auto feature = required_feature(type); !feature.empty()) {
+    auto offered = co_await channel->require(feature);
+    if (!offered) {
+      co_await endpoint_->release(std::move(channel));
+      co_return std::move(offered).error();
+    }
+  }
   HARENA_CO_TRY_STATUS(co_await channel->send_message(type, request));
   co_return std::move(channel);
 }
