@@ -86,7 +86,6 @@ void AttachOperation::finish_if_done() {
   finished_ = true;
   if (over) connection_.send_message(FrameType::exit, *command_->exit());
   connection_.finish();
-  table_.trim();
 }
 
 StdinWriter& AttachOperation::writer() {

@@ -68,10 +68,11 @@ Result<Command::Pipes> Command::make_pipes() const {
 }
 
 Status Command::start() {
+  HARENA_TRY_STATUS(host_.sandbox.check_room_for_process());
   HARENA_TRY(auto pipes, make_pipes());
   HARENA_TRY(auto channel, make_report_channel());
-  HARENA_TRY(group_, ProcessSet::create(host_.sandbox, "cmd-" + id_, mark_));
-  oom_before_ = host_.sandbox.oom_kills();
+  HARENA_TRY(group_, ProcessSet::create(host_.leaves, mark_));
+  before_ = count(host_.sandbox.counters());
   started_ms_ = host_.loop.clock().wall_ms();
   ChildStdio stdio{pipes.in_child.get(), pipes.out_child.get(), pipes.err_child.get()};
   HARENA_TRY(child_, clone_child(group_->cgroup_fd(), [&] {
@@ -97,6 +98,7 @@ void Command::open_streams(Pipes& pipes) {
 void Command::open_pty(UniqueFd master) {
   pty_ = UniqueFd(::fcntl(master.get(), F_DUPFD_CLOEXEC, 3));
   input_.open(UniqueFd(::fcntl(master.get(), F_DUPFD_CLOEXEC, 3)), true);
+  if (!pty_ || !input_.is_open() || !master) return kill(ExitCause::platform, "descriptors");
   out_pump_.open(std::move(master), true, [this] { on_output(); });
   if (request_.stdin_mode == StdinMode::none) input_.end();
 }
@@ -158,6 +160,7 @@ void Command::on_spawn_failed(Error error) {
   err_pump_.close();
   input_.close();
   notify();
+  host_.owner.on_settled(*this);
 }
 
 void Command::arm_timeouts() {
@@ -179,8 +182,11 @@ void Command::arm_quiet_timer() {
 void Command::on_output() {
   auto self = shared_from_this();
   last_output_ns_ = host_.loop.clock().monotonic_ns();
-  bool over = out_->truncated() || err_->truncated();
-  if (over && request_.on_output_limit == session::OnOutputLimit::kill) kill(ExitCause::output_limit);
+  const auto& over = out_->truncated() ? out_ : err_;
+  if (over->truncated() && request_.on_output_limit == session::OnOutputLimit::kill) {
+    bool disk = over->limited_by() == "disk";
+    kill(disk ? ExitCause::disk : ExitCause::output_limit, disk ? "spool" : over->limited_by());
+  }
   notify();
   if (death_ && !exit_) consider_end();
 }
@@ -194,6 +200,7 @@ void Command::on_main_death(const Death& death) {
   if (failure_) return remove_group_when_empty();
   death_ = death;
   died_ms_ = host_.loop.clock().wall_ms();
+  end_ = describe_death(death);
   drain_timer_ = host_.loop.after_ms(kDrainMaxMs, [this] { record_end(); });
   out_pump_.drain_now();
   err_pump_.drain_now();
@@ -206,18 +213,37 @@ void Command::consider_end() {
   quiet_timer_ = host_.loop.after_ms(kDrainQuietMs, [this] { record_end(); });
 }
 
+Command::Counts Command::count(const SandboxCounters& counters) {
+  return {counters.oom_kills(), counters.memory_limit_hits(), counters.forks_refused()};
+}
+
+EndFacts Command::facts_of(const Death& death) const {
+  auto now = count(host_.sandbox.counters());
+  EndFacts facts;
+  facts.wait_status = death.status;
+  facts.killed_for = kill_cause_;
+  facts.killed_detail = kill_detail_;
+  facts.sandbox_ending = host_.owner.sandbox_ending() || host_.sandbox.init_is_dying();
+  facts.oom_kills = std::min(now.oom_kills - before_.oom_kills, host_.owner.unexplained_oom_kills());
+  facts.memory_limit_hits = now.memory_limit_hits - before_.memory_limit_hits;
+  facts.forks_refused = now.forks_refused - before_.forks_refused;
+  facts.disk_full = disk_may_matter(death.status) && host_.sandbox.disk_is_full();
+  return facts;
+}
+
 session::ExitStatus Command::describe_death(const Death& death) const {
+  auto facts = facts_of(death);
+  auto verdict = judge_end(facts);
+  bool by_oom = verdict.cause == ExitCause::oom || verdict.detail == "host_memory";
+  if (by_oom) host_.owner.explained_by_oom();
   session::ExitStatus status;
   bool signalled = WIFSIGNALED(death.status);
   status.code = signalled ? -1 : WEXITSTATUS(death.status);
   status.signal = signalled ? WTERMSIG(death.status) : 0;
-  status.cause = signalled ? ExitCause::signal : ExitCause::exit;
-  bool by_kill = status.signal == SIGKILL;
-  if (by_kill && !kill_cause_) {
-    if (host_.sandbox.init_is_dying()) status.cause = ExitCause::sandbox_stopped;
-    else if (group_->oom_kills() > 0 || host_.sandbox.oom_kills() > oom_before_) status.cause = ExitCause::oom;
-  }
-  if (kill_cause_) status.cause = *kill_cause_;
+  status.cause = verdict.cause;
+  status.cause_detail = verdict.detail;
+  status.oom_kills = host_.sandbox.counters().oom_kills() - before_.oom_kills;
+  status.forks_refused = facts.forks_refused;
   status.started_ms = started_ms_;
   status.exited_ms = died_ms_;
   status.cpu_user_us = microseconds(death.usage.ru_utime);
@@ -231,7 +257,7 @@ void Command::record_end() {
   auto self = shared_from_this();
   host_.loop.cancel(quiet_timer_);
   host_.loop.cancel(drain_timer_);
-  auto status = describe_death(*death_);
+  auto status = std::move(end_);
   status.stdout_bytes = out_->total();
   status.stderr_bytes = err_->total();
   status.stdout_kept = out_->kept();
@@ -247,10 +273,14 @@ void Command::record_end() {
   }
   notify();
   remove_group_when_empty();
+  host_.owner.on_settled(*this);
 }
 
-void Command::kill(ExitCause cause) {
-  if (!kill_cause_ && !death_) kill_cause_ = cause;
+void Command::kill(ExitCause cause, std::string detail) {
+  if (!kill_cause_ && !death_) {
+    kill_cause_ = cause;
+    kill_detail_ = std::move(detail);
+  }
   if (!group_ || kill_timer_ != 0) return;
   kill_delay_ms_ = 2;
   kill_again();
@@ -268,7 +298,7 @@ void Command::kill_again() {
 
 void Command::remove_group_when_empty() {
   if (!group_ || group_->cgroup_fd() < 0) return;
-  if (group_->remove()) {
+  if (group_->release()) {
     group_.reset();
     return;
   }

@@ -10,11 +10,26 @@
 
 #include "sdk/session/command_messages.hpp"
 #include "shim/command_streams.hpp"
+#include "shim/exit_cause.hpp"
 #include "shim/process_set.hpp"
 #include "shim/reaper.hpp"
 #include "shim/spawn.hpp"
 
 namespace harena::shim {
+
+class Command;
+
+/// Who keeps commands, and what it knows that one of them doesn't.
+class CommandOwner {
+ public:
+  virtual ~CommandOwner() = default;
+  /// It has ended, or never ran. Called once, after the listeners.
+  virtual void on_settled(const Command& command) = 0;
+  virtual bool sandbox_ending() const = 0;
+  /// OOM kills since the shim's start that no command's end was explained by.
+  virtual std::uint64_t unexplained_oom_kills() const = 0;
+  virtual void explained_by_oom() = 0;
+};
 
 /// What commands share.
 struct CommandHost {
@@ -22,6 +37,8 @@ struct CommandHost {
   Reaper& reaper;
   const Sandbox& sandbox;
   SpoolBudget& budget;
+  LeafPool& leaves;
+  CommandOwner& owner;
 };
 
 class CommandListener {
@@ -67,7 +84,7 @@ class Command : public std::enable_shared_from_this<Command> {
   void unlisten(CommandListener& listener) { listeners_.erase(&listener); }
 
   /// Ends everything that it started; the first cause stays. Idempotent.
-  void kill(session::ExitCause cause);
+  void kill(session::ExitCause cause, std::string detail = {});
   /// failed_precondition when the target has ended.
   Status signal(int signal, session::SignalTarget target);
   /// failed_precondition without a PTY.
@@ -93,6 +110,7 @@ class Command : public std::enable_shared_from_this<Command> {
   void on_main_death(const Death& death);
   void consider_end();
   void record_end();
+  EndFacts facts_of(const Death& death) const;
   session::ExitStatus describe_death(const Death& death) const;
   void arm_timeouts();
   void arm_quiet_timer();
@@ -109,9 +127,15 @@ class Command : public std::enable_shared_from_this<Command> {
   std::optional<session::ExitStatus> exit_;
   std::optional<Death> death_;
   std::optional<session::ExitCause> kill_cause_;
+  std::string kill_detail_;
+  session::ExitStatus end_;
   std::int64_t started_ms_ = 0;
   std::int64_t died_ms_ = 0;
-  std::uint64_t oom_before_ = 0;
+  struct Counts {
+    std::uint64_t oom_kills = 0, memory_limit_hits = 0, forks_refused = 0;
+  };
+  static Counts count(const SandboxCounters& counters);
+  Counts before_;
 
   std::optional<ProcessSet> group_;
   Child child_;

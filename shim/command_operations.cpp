@@ -28,10 +28,7 @@ class StartOperation : public Operation, public CommandListener {
   void on_command() override {
     if (done_ || (found_.command->state() == session::CommandState::starting && !found_.command->failure())) return;
     done_ = true;
-    if (const auto& failure = found_.command->failure()) {
-      table_.drop_failed(found_.command->id());
-      return connection_.fail(*failure);
-    }
+    if (const auto& failure = found_.command->failure()) return connection_.fail(*failure);
     connection_.send_message(FrameType::started, session::Started{found_.command->id(), found_.command->pid(), found_.existing});
     if (!attach_) return connection_.finish();
     session::AttachRequest request;

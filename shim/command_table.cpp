@@ -60,7 +60,7 @@ Status check_start(const StartRequest& request) {
 }
 
 CommandTable::CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox)
-    : loop_(loop), reaper_(reaper), sandbox_(sandbox) {
+    : loop_(loop), reaper_(reaper), sandbox_(sandbox), leaves_(sandbox), oom_explained_(sandbox.counters().oom_kills()) {
   budget_.make_room = [this](std::uint64_t wanted) {
     while (budget_.used + wanted > budget_.cap && evict_oldest()) {
     }
@@ -88,9 +88,10 @@ Result<CommandTable::Found> CommandTable::start(const StartRequest& request) {
   if (running() >= kMaxRunningCommands) return make_error(ErrorCode::resource_exhausted, "16384 commands are running in this sandbox");
   std::uint64_t number = next_++;
   std::uint64_t mark = kFirstMark + (static_cast<std::uint64_t>(::getpid()) << 24) + (number & 0xffffff);
-  auto command = std::make_shared<Command>(CommandHost{loop_, reaper_, sandbox_, budget_}, "c" + std::to_string(number), request, mark);
+  auto command = std::make_shared<Command>(CommandHost{loop_, reaper_, sandbox_, budget_, leaves_, *this}, "c" + std::to_string(number), request, mark);
   HARENA_TRY_STATUS(command->start());
   commands_.emplace(number, command);
+  ++running_;
   if (!request.op.empty()) ops_.emplace(request.op, Op{number, arguments_digest(request)});
   return Found{command, false};
 }
@@ -133,7 +134,15 @@ Status CommandTable::forget(const std::string& id) {
   return {};
 }
 
-void CommandTable::drop_failed(const std::string& id) { erase(id); }
+void CommandTable::on_settled(const Command& command) {
+  --running_;
+  // It may have been forgotten while it ran; and whoever waits for it is told first.
+  loop_.defer([this, id = command.id(), failed = command.failure().has_value()] {
+    // Its op may be used again: nothing ran.
+    if (failed) erase(id);
+    trim();
+  });
+}
 
 bool CommandTable::evict_oldest() {
   for (const auto& [number, command] : commands_) {
@@ -157,10 +166,6 @@ void CommandTable::kill_all(session::ExitCause cause) {
 void CommandTable::signal_all(int signal) {
   auto all = commands_;
   for (const auto& [number, command] : all) (void)command->signal(signal, session::SignalTarget::tree);
-}
-
-std::size_t CommandTable::running() const {
-  return static_cast<std::size_t>(std::count_if(commands_.begin(), commands_.end(), [](const auto& c) { return !c.second->ended(); }));
 }
 
 void CommandTable::fill(session::Stats& stats) const {

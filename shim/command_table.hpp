@@ -16,9 +16,16 @@ inline constexpr std::size_t kMaxEndedCommands = 1000;
 inline constexpr std::size_t kMaxRememberedOps = 16384;
 inline constexpr std::size_t kMaxRunningCommands = 16384;
 
-class CommandTable {
+class CommandTable : public CommandOwner {
  public:
   CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox);
+
+  void on_settled(const Command& command) override;
+  bool sandbox_ending() const override { return ending_; }
+  std::uint64_t unexplained_oom_kills() const override { return sandbox_.counters().oom_kills() - oom_explained_; }
+  void explained_by_oom() override { ++oom_explained_; }
+  /// From here on what fails fails because the sandbox is being stopped.
+  void sandbox_is_ending() { ending_ = true; }
 
   struct Found {
     std::shared_ptr<Command> command;
@@ -32,13 +39,9 @@ class CommandTable {
   session::CommandList list() const;
   /// Kills and forgets. not_found.
   Status forget(const std::string& id);
-  /// Called when a command failed to start: its op may be used again.
-  void drop_failed(const std::string& id);
-  /// Call after a command ended: keeps the number of records in bounds.
-  void trim();
   void kill_all(session::ExitCause cause);
   void signal_all(int signal);
-  std::size_t running() const;
+  std::size_t running() const { return running_; }
   void fill(session::Stats& stats) const;
 
  private:
@@ -46,11 +49,14 @@ class CommandTable {
   /// Ended, without a reader, oldest first; false when there is none.
   bool evict_oldest();
   void erase(const std::string& id);
+  /// Keeps the number of records in bounds.
+  void trim();
 
   EventLoop& loop_;
   Reaper& reaper_;
   const Sandbox& sandbox_;
   SpoolBudget budget_;
+  LeafPool leaves_;
   /// By number: oldest first.
   std::map<std::uint64_t, std::shared_ptr<Command>> commands_;
   struct Op {
@@ -61,6 +67,9 @@ class CommandTable {
   std::deque<std::string> old_ops_;
   std::unordered_map<std::string, int> old_op_set_;
   std::uint64_t next_ = 1;
+  std::size_t running_ = 0;
+  std::uint64_t oom_explained_ = 0;
+  bool ending_ = false;
 };
 
 /// invalid_argument names what is wrong.

@@ -78,6 +78,15 @@ void EventLoop::run_deferred() {
   }
 }
 
+void EventLoop::forget_all() {
+  // What is dropped may drop more.
+  while (!timers_.empty() || !deferred_.empty()) {
+    auto timers = std::exchange(timers_, {});
+    auto deferred = std::exchange(deferred_, {});
+    timer_deadlines_.clear();
+  }
+}
+
 void EventLoop::run() {
   std::array<epoll_event, 64> events;
   while (!stopped_) {

@@ -33,6 +33,8 @@ class EventLoop {
   /// At the end of this turn: the way to destroy the object whose method is running.
   void defer(std::function<void()> action) { deferred_.push_back(std::move(action)); }
 
+  /// Drops timers and deferred actions, and what they hold.
+  void forget_all();
   void run();
   void stop() { stopped_ = true; }
   const Clock& clock() const { return clock_; }

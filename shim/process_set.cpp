@@ -60,47 +60,79 @@ void put_mark(std::uint64_t mark) {
   ::setrlimit(RLIMIT_RTTIME, &limit);
 }
 
-Result<ProcessSet> ProcessSet::create(const Sandbox& sandbox, const std::string& name, std::uint64_t mark) {
+LeafPool::~LeafPool() {
+  for (const auto& leaf : kept_) remove(leaf);
+}
+
+Result<Leaf> LeafPool::take() {
+  if (!kept_.empty()) {
+    Leaf leaf = std::move(kept_.back());
+    kept_.pop_back();
+    return leaf;
+  }
+  Leaf leaf;
+  leaf.name = "cmd-" + std::to_string(++made_);
+  int parent = sandbox_.cgroup_fd();
+  if (::mkdirat(parent, leaf.name.c_str(), 0755) != 0 && errno != EEXIST) {
+    return infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "making cgroup '" + leaf.name + "'").message);
+  }
+  leaf.folder = UniqueFd(::openat(parent, leaf.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (leaf.folder) leaf.events = UniqueFd(::openat(leaf.folder.get(), "cgroup.events", O_RDONLY | O_CLOEXEC));
+  if (leaf.events) return leaf;
+  auto error = infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "opening cgroup '" + leaf.name + "'").message);
+  remove(leaf);
+  return error;
+}
+
+void LeafPool::put_back(Leaf leaf) {
+  if (kept_.size() >= kMaxKept) return remove(leaf);
+  kept_.push_back(std::move(leaf));
+}
+
+void LeafPool::remove(const Leaf& leaf) const { ::unlinkat(sandbox_.cgroup_fd(), leaf.name.c_str(), AT_REMOVEDIR); }
+
+Result<ProcessSet> ProcessSet::create(LeafPool& pool, std::uint64_t mark) {
   ProcessSet set;
-  set.name_ = name;
+  set.pool_ = &pool;
   set.mark_ = mark;
-  if (!sandbox.has_cgroup()) {
-    set.proc_ = sandbox.host_proc_fd();
-    return set;
+  if (pool.sandbox().has_cgroup()) {
+    HARENA_TRY(set.leaf_, pool.take());
+  } else {
+    set.proc_ = pool.sandbox().host_proc_fd();
   }
-  if (::mkdirat(sandbox.cgroup_fd(), name.c_str(), 0755) != 0 && errno != EEXIST) {
-    return infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "making cgroup '" + name + "'").message);
-  }
-  set.parent_ = sandbox.cgroup_fd();
-  set.leaf_ = UniqueFd(::openat(sandbox.cgroup_fd(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!set.leaf_) return errno_error(errno, "opening cgroup '" + name + "'");
   return set;
 }
 
-ProcessSet::~ProcessSet() { (void)remove(); }
+ProcessSet& ProcessSet::operator=(ProcessSet&& other) noexcept {
+  (void)release();
+  pool_ = other.pool_;
+  proc_ = other.proc_;
+  leaf_ = std::move(other.leaf_);
+  mark_ = other.mark_;
+  return *this;
+}
+
+ProcessSet::~ProcessSet() { (void)release(); }
 
 void ProcessSet::write_control(const char* file, const char* text) const {
-  UniqueFd fd(::openat(leaf_.get(), file, O_WRONLY | O_CLOEXEC));
+  UniqueFd fd(::openat(leaf_.folder.get(), file, O_WRONLY | O_CLOEXEC));
   if (fd) (void)!::write(fd.get(), text, std::strlen(text));
 }
 
 bool ProcessSet::empty() const {
-  if (leaf_) {
-    UniqueFd fd(::openat(leaf_.get(), "cgroup.events", O_RDONLY | O_CLOEXEC));
-    return !fd || flat_value(read_small_file(fd.get()), "populated") == 0;
-  }
+  if (leaf_.folder) return flat_value(read_small_file(leaf_.events.get()), "populated") == 0;
   bool any = false;
   signal_marked(0, any);
   return !any;
 }
 
 void ProcessSet::signal_members(int signal) const {
-  auto pids = read_members(leaf_.get());
+  auto pids = read_members(leaf_.folder.get());
   for (std::size_t from = 0; from < pids.size(); from += kBatch) {
     std::vector<std::pair<pid_t, UniqueFd>> held;
     for (std::size_t i = from; i < std::min(from + kBatch, pids.size()); ++i) held.emplace_back(pids[i], open_pid(pids[i]));
     // Who is still listed after its descriptor was opened is the one the descriptor means (a number may be reused).
-    auto still = read_members(leaf_.get());
+    auto still = read_members(leaf_.folder.get());
     for (const auto& [pid, fd] : held) {
       if (fd && std::binary_search(still.begin(), still.end(), pid)) signal_pidfd(fd.get(), signal);
     }
@@ -121,27 +153,21 @@ void ProcessSet::signal_marked(int signal, bool& any) const {
 
 void ProcessSet::signal_all(int signal) {
   bool any = false;
-  if (leaf_) return signal_members(signal);
+  if (leaf_.folder) return signal_members(signal);
   signal_marked(signal, any);
 }
 
 void ProcessSet::kill_round() {
-  if (!leaf_) return signal_all(SIGKILL);
+  if (!leaf_.folder) return signal_all(SIGKILL);
   write_control("cgroup.freeze", "1");
   signal_members(SIGKILL);
   write_control("cgroup.freeze", "0");
 }
 
-std::uint64_t ProcessSet::oom_kills() const {
-  if (!leaf_) return 0;
-  UniqueFd fd(::openat(leaf_.get(), "memory.events", O_RDONLY | O_CLOEXEC));
-  return fd ? flat_value(read_small_file(fd.get()), "oom_kill") : 0;
-}
-
-bool ProcessSet::remove() {
-  if (!leaf_) return true;
-  if (::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR) != 0 && errno == EBUSY) return false;
-  leaf_.reset();
+bool ProcessSet::release() {
+  if (!leaf_.folder) return true;
+  if (!empty()) return false;
+  pool_->put_back(std::exchange(leaf_, {}));
   return true;
 }
 

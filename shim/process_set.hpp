@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
@@ -16,25 +18,52 @@ namespace harena::shim {
 inline constexpr std::uint64_t kFirstMark = 1'000'000'000'000'000;
 void put_mark(std::uint64_t mark);
 
+/// A cgroup below the sandbox's for one command after the other: making and removing one costs as much as a fork.
+struct Leaf {
+  std::string name;
+  UniqueFd folder;
+  /// cgroup.events: whether anything lives in it.
+  UniqueFd events;
+};
+
+class LeafPool {
+ public:
+  static constexpr std::size_t kMaxKept = 64;
+  explicit LeafPool(const Sandbox& sandbox) : sandbox_(sandbox) {}
+  LeafPool(const LeafPool&) = delete;
+  LeafPool& operator=(const LeafPool&) = delete;
+  ~LeafPool();
+
+  Result<Leaf> take();
+  /// Empty and thawed, or it's the caller's still. Beyond kMaxKept it is removed.
+  void put_back(Leaf leaf);
+  void remove(const Leaf& leaf) const;
+  const Sandbox& sandbox() const { return sandbox_; }
+
+ private:
+  const Sandbox& sandbox_;
+  std::vector<Leaf> kept_;
+  std::uint64_t made_ = 0;
+};
+
 class ProcessSet {
  public:
-  /// A fresh leaf `name` in the sandbox's cgroup, or a mark.
-  static Result<ProcessSet> create(const Sandbox& sandbox, const std::string& name, std::uint64_t mark);
+  /// A leaf of the pool, or a mark where the sandbox has no cgroup.
+  static Result<ProcessSet> create(LeafPool& pool, std::uint64_t mark);
   ProcessSet(ProcessSet&&) = default;
-  ProcessSet& operator=(ProcessSet&&) = default;
-  /// Removes the leaf if it's empty.
+  ProcessSet& operator=(ProcessSet&& other) noexcept;
+  /// Gives the leaf back if it's empty; else it stays until the sandbox's cgroup is removed.
   ~ProcessSet();
 
   /// -1 without a cgroup.
-  int cgroup_fd() const { return leaf_.get(); }
-  std::uint64_t mark() const { return leaf_ ? 0 : mark_; }
+  int cgroup_fd() const { return leaf_.folder.get(); }
+  std::uint64_t mark() const { return leaf_.folder ? 0 : mark_; }
   bool empty() const;
   /// One round of: freeze, SIGKILL each, thaw. Repeat until empty(). Never cgroup.kill (roadmap 4).
   void kill_round();
   void signal_all(int signal);
-  std::uint64_t oom_kills() const;
-  /// Removes the leaf; false while it has members.
-  bool remove();
+  /// Gives the leaf back; false while it has members.
+  bool release();
 
  private:
   ProcessSet() = default;
@@ -42,11 +71,10 @@ class ProcessSet {
   void signal_members(int signal) const;
   void signal_marked(int signal, bool& any) const;
 
-  /// Borrowed from the sandbox, which outlives every command.
-  int parent_ = -1;
+  /// Outlives every command.
+  LeafPool* pool_ = nullptr;
   int proc_ = -1;
-  UniqueFd leaf_;
-  std::string name_;
+  Leaf leaf_;
   std::uint64_t mark_ = 0;
 };
 

@@ -26,6 +26,8 @@ class Reaper {
 
   /// One callback a pid; called once, from the loop.
   void on_death(pid_t pid, Callback callback) { callbacks_[pid] = std::move(callback); }
+  /// Drops all callbacks: what they hold must not outlive its owner.
+  void forget_all() { callbacks_.clear(); }
 
  private:
   explicit Reaper(EventLoop& loop) : loop_(loop) {}

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -62,19 +63,6 @@ Error pids_error() {
 
 }  // namespace
 
-std::string read_small_file(int fd) {
-  std::array<char, 4096> buffer;
-  auto length = ::pread(fd, buffer.data(), buffer.size(), 0);
-  return std::string(buffer.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-}
-
-std::uint64_t flat_value(const std::string& text, std::string_view key) {
-  std::string needle = std::string(key) + " ";
-  auto at = text.rfind(needle, 0) == 0 ? 0 : text.find("\n" + needle);
-  if (at == std::string::npos) return 0;
-  return std::strtoull(text.c_str() + at + needle.size() + (at == 0 ? 0 : 1), nullptr, 10);
-}
-
 Result<Sandbox> Sandbox::open(Options options) {
   Sandbox sandbox;
   sandbox.options_ = std::move(options);
@@ -92,8 +80,7 @@ Status Sandbox::take_descriptors() {
   if (!host_proc_) return errno_error(errno, "opening /proc");
   null_ = UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null_) return errno_error(errno, "opening /dev/null");
-  if (has_cgroup()) memory_events_ = UniqueFd(open_at(cgroup_.get(), "memory.events", O_RDONLY));
-  open_v1_limits();
+  open_counters();
   // Pipes of a thousand commands: up to the hard limit for the shim, the original for what it starts.
   ::getrlimit(RLIMIT_NOFILE, &open_files_);
   rlimit raised{open_files_.rlim_max, open_files_.rlim_max};
@@ -103,14 +90,11 @@ Status Sandbox::take_descriptors() {
   return {};
 }
 
-void Sandbox::open_v1_limits() {
+void Sandbox::open_counters() {
+  if (has_cgroup()) counters_.add_group(cgroup_.get());
   for (const auto& tasks : v1_tasks_) {
-    std::string folder = folder_of_descriptor(tasks.get());
-    V1Limits limits;
-    limits.pids_current = UniqueFd(::open((folder + "pids.current").c_str(), O_RDONLY | O_CLOEXEC));
-    limits.pids_max = UniqueFd(::open((folder + "pids.max").c_str(), O_RDONLY | O_CLOEXEC));
-    limits.oom_control = UniqueFd(::open((folder + "memory.oom_control").c_str(), O_RDONLY | O_CLOEXEC));
-    v1_limits_.push_back(std::move(limits));
+    UniqueFd folder(::open(folder_of_descriptor(tasks.get()).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (folder) counters_.add_group(folder.get());
   }
 }
 
@@ -155,10 +139,7 @@ void Sandbox::children_inside(bool inside) const {
 std::vector<int> Sandbox::descriptors_for_children() const {
   std::vector<int> all = {init_pidfd_.get(), host_proc_.get()};
   for (const auto& tasks : v1_tasks_) all.push_back(tasks.get());
-  for (const auto& limits : v1_limits_) {
-    all.push_back(limits.pids_current.get());
-    all.push_back(limits.pids_max.get());
-  }
+  for (int fd : counters_.descriptors()) all.push_back(fd);
   return all;
 }
 
@@ -169,19 +150,24 @@ Status Sandbox::join_v1_cgroups() const {
       return infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "joining a v1 cgroup").message);
     }
   }
-  return check_pids();
+  if (!v1_tasks_.empty() && counters_.pids_exceeded()) return pids_error();
+  return {};
 }
 
-Status Sandbox::check_pids() const {
-  for (const auto& limits : v1_limits_) {
-    if (!limits.pids_current || !limits.pids_max) continue;
-    std::string max = read_small_file(limits.pids_max.get());
-    if (max.rfind("max", 0) == 0) continue;
-    if (std::strtoull(read_small_file(limits.pids_current.get()).c_str(), nullptr, 10) > std::strtoull(max.c_str(), nullptr, 10)) {
-      return pids_error();
-    }
-  }
+Status Sandbox::check_room_for_process() const {
+  if (counters_.pids_full()) return pids_error();
   return {};
+}
+
+bool Sandbox::disk_is_full() const {
+  if (!has_namespaces()) return false;
+  // Opened when it's needed: a descriptor kept would hold the sandbox's mounts beyond its end.
+  UniqueFd root(open_at(host_proc_.get(), std::to_string(options_.init_pid) + "/root", O_PATH | O_DIRECTORY));
+  struct statfs info{};
+  if (!root || ::fstatfs(root.get(), &info) != 0 || info.f_blocks == 0) return false;
+  constexpr std::uint64_t kNothingBytes = 64 << 10;  // what a file system keeps back for itself
+  return static_cast<std::uint64_t>(info.f_bavail) * static_cast<std::uint64_t>(info.f_bsize) < kNothingBytes ||
+         (info.f_files > 0 && info.f_ffree == 0);
 }
 
 Status Sandbox::enter_all() const {
@@ -222,14 +208,6 @@ void Sandbox::restore_process_defaults() const {
   if (!oom_adjusted_) return;
   UniqueFd adj(open_at(host_proc_.get(), "self/oom_score_adj", O_WRONLY));
   if (adj) (void)!::write(adj.get(), "0", 1);
-}
-
-std::uint64_t Sandbox::oom_kills() const {
-  std::uint64_t count = memory_events_ ? flat_value(read_small_file(memory_events_.get()), "oom_kill") : 0;
-  for (const auto& limits : v1_limits_) {
-    if (limits.oom_control) count += flat_value(read_small_file(limits.oom_control.get()), "oom_kill");
-  }
-  return count;
 }
 
 bool Sandbox::init_is_dying() const {

@@ -11,15 +11,9 @@
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
 #include "shim/options.hpp"
+#include "shim/sandbox_counters.hpp"
 
 namespace harena::shim {
-
-/// A counter file of a cgroup ("oom_kill 3") or a pair of files of a pids controller.
-struct V1Limits {
-  UniqueFd pids_current;
-  UniqueFd pids_max;
-  UniqueFd oom_control;
-};
 
 class Sandbox {
  public:
@@ -41,20 +35,22 @@ class Sandbox {
   std::vector<int> descriptors_for_children() const;
 
   // In a child, between clone and exec. Each returns an error to be reported; none may be called by the shim itself.
+  /// resource_exhausted (limit, pids) when that made one too many: the kernel doesn't refuse it, and others fork meanwhile.
   Status join_v1_cgroups() const;
   /// One setns(2) for all: the kernel checks the others with the rights that the user namespace gives.
   Status enter_all() const;
   /// User and mount namespace only.
   Status enter_for_files() const;
-  /// resource_exhausted (limit, pids) when the process that just joined is over the limit: attaching to a v1
-  /// pids cgroup isn't refused by the kernel.
-  Status check_pids() const;
   Status drop_capabilities() const;
   Status install_seccomp() const;
   void restore_process_defaults() const;
 
-  /// Times that the OOM killer struck the sandbox; for telling oom from a plain SIGKILL.
-  std::uint64_t oom_kills() const;
+  const SandboxCounters& counters() const { return counters_; }
+  /// Before a process is started: resource_exhausted (limit, pids) when there is no room for one. A v2 group refuses by itself.
+  Status check_room_for_process() const;
+  /// Whether nobody but root of the machine can put anything more on the sandbox's root file system. False where there is no
+  /// sandbox of its own (host mode).
+  bool disk_is_full() const;
   /// The init is dead or dying: what dies now dies of that.
   bool init_is_dying() const;
 
@@ -65,9 +61,8 @@ class Sandbox {
   UniqueFd cgroup_;
   UniqueFd host_proc_;
   UniqueFd null_;
-  UniqueFd memory_events_;
   std::vector<UniqueFd> v1_tasks_;
-  std::vector<V1Limits> v1_limits_;
+  SandboxCounters counters_;
   std::string seccomp_program_;
   int namespace_flags_ = 0;
   int file_namespace_flags_ = 0;
@@ -77,12 +72,7 @@ class Sandbox {
   Status take_descriptors();
   Status find_namespaces();
   Status read_seccomp();
-  void open_v1_limits();
+  void open_counters();
 };
-
-/// The whole of a small kernel file from its start; empty on failure.
-std::string read_small_file(int fd);
-/// The number behind "key " in a flat-keyed cgroup file; 0 if there is none.
-std::uint64_t flat_value(const std::string& text, std::string_view key);
 
 }  // namespace harena::shim

@@ -42,6 +42,9 @@ Server::Server(EventLoop& loop, Reaper& reaper, Sandbox& sandbox)
 
 Server::~Server() {
   connections_.clear();
+  // Commands that are ending still are held there; they use what this object owns.
+  reaper_.forget_all();
+  loop_.forget_all();
   loop_.cancel(grace_timer_);
   loop_.forget(listen_watch_);
   loop_.forget(signal_watch_);
@@ -92,7 +95,7 @@ Status Server::open() {
   HARENA_TRY_STATUS(listen());
   watch_signals();
   started_ms_ = loop_.clock().wall_ms();
-  oom_at_start_ = sandbox_.oom_kills();
+  oom_at_start_ = sandbox_.counters().oom_kills();
   listen_watch_ = loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept_one(); });
   if (sandbox_.has_namespaces()) {
     reaper_.on_death(sandbox_.options().init_pid, [this](const Death& death) { on_init_death(death); });
@@ -129,6 +132,7 @@ session::Stats Server::stats() const {
 
 void Server::shutdown(std::int64_t grace_ms) {
   if (std::exchange(stopping_, true) && grace_ms > 0) return;
+  commands_.sandbox_is_ending();
   if (grace_ms > 0) {
     commands_.signal_all(SIGTERM);
     if (sandbox_.has_namespaces()) ::kill(sandbox_.options().init_pid, SIGTERM);
@@ -150,7 +154,7 @@ void Server::kill_everything() {
 void Server::on_init_death(const Death& death) {
   loop_.cancel(grace_timer_);
   std::string cause = stopping_ ? "stop" : WIFSIGNALED(death.status) ? "signal" : "exit";
-  if (!stopping_ && WIFSIGNALED(death.status) && sandbox_.oom_kills() > oom_at_start_) cause = "oom";
+  if (!stopping_ && WIFSIGNALED(death.status) && sandbox_.counters().oom_kills() > oom_at_start_) cause = "oom";
   commands_.kill_all(session::ExitCause::sandbox_stopped);
   end_soon(cause, death.status);
 }
@@ -177,7 +181,7 @@ void Server::write_record(const std::string& cause, int init_status) const {
                      ",\"signal\":" + std::to_string(signalled ? WTERMSIG(init_status) : 0) +
                      ",\"started_ms\":" + std::to_string(started_ms_) + ",\"ended_ms\":" +
                      std::to_string(loop_.clock().wall_ms()) + ",\"oom_kills\":" +
-                     std::to_string(sandbox_.oom_kills() - oom_at_start_) + "}\n";
+                     std::to_string(sandbox_.counters().oom_kills() - oom_at_start_) + "}\n";
   std::string path = sandbox_.options().run_dir + "/exit.json";
   std::string temporary = path + ".new";
   UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));

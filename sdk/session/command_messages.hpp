@@ -120,6 +120,8 @@ struct ExitStatus {
   std::int32_t code = -1;
   std::int32_t signal = 0;
   ExitCause cause = ExitCause::exit;
+  /// oom: "memory"; pids: "pids"; disk: "sandbox" (its own) or "spool" (where output is kept); output_limit: "stream" or "sandbox"
+  /// (which cap); platform: the part, as "host_memory". Else empty.
   std::string cause_detail;
   std::int64_t started_ms = 0;
   std::int64_t exited_ms = 0;
@@ -133,6 +135,10 @@ struct ExitStatus {
   std::uint64_t cpu_user_us = 0;
   std::uint64_t cpu_system_us = 0;
   std::uint64_t max_rss_bytes = 0;
+  /// What the kernel counted in the whole sandbox between the command's start and its end: processes that the OOM killer ended,
+  /// forks that the limit of processes refused. Also when the cause is another.
+  std::uint64_t oom_kills = 0;
+  std::uint64_t forks_refused = 0;
   bool operator==(const ExitStatus&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -150,6 +156,8 @@ struct ExitStatus {
     f(12, &ExitStatus::cpu_user_us);
     f(13, &ExitStatus::cpu_system_us);
     f(14, &ExitStatus::max_rss_bytes);
+    f(15, &ExitStatus::oom_kills);
+    f(16, &ExitStatus::forks_refused);
   }
 };
 
