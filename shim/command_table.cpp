@@ -113,7 +113,9 @@ void CommandTable::erase(const std::string& id) {
   if (it == commands_.end()) return;
   const auto& op = it->second->request().op;
   if (!op.empty()) ops_.erase(op);
-  // At the end of the turn: its own method may be what called this.
+  // The room now (whoever makes room counts on it), the object at the end of the turn: its own method may be what called this.
+  it->second->spool(session::Stream::out)->discard();
+  it->second->spool(session::Stream::err)->discard();
   loop_.defer([command = it->second] {});
   commands_.erase(it);
 }

@@ -18,10 +18,15 @@ Spool::Took outcome(ssize_t moved) {
 
 }  // namespace
 
-Spool::~Spool() {
+Spool::~Spool() { discard(); }
+
+void Spool::discard() {
   if (!made_) return;
+  (void)fd();
   ::unlink(path_.c_str());
   budget_.used -= kept_;
+  made_ = false;
+  full_ = true;
 }
 
 bool Spool::open_file() {

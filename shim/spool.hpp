@@ -44,7 +44,11 @@ class Spool {
   /// For reading; opened again if it was at rest. -1 before the first byte.
   int fd();
   /// Nothing more is written, and nobody reads just now: a thousand ended commands hold no descriptors.
-  void rest() { file_.reset(); }
+  void rest() {
+    if (made_) file_.reset();
+  }
+  /// Removes the file and gives its bytes back now, not only when the last reader has gone: whoever reads it goes on.
+  void discard();
 
  private:
   /// How many of `wanted` bytes may be kept.
