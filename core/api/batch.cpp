@@ -9,6 +9,7 @@
 #include "core/model/json_fields.hpp"
 #include "sdk/http/async_event.hpp"
 #include "sdk/http/error.hpp"
+#include "sdk/http/ndjson.hpp"
 
 namespace harena {
 
@@ -36,9 +37,9 @@ std::string result_line(std::size_t index, const Result<Sandbox>& created) {
   if (created.ok()) {
     line["sandbox"] = to_public_json(*created);
   } else {
-    line["error"] = json::parse(http::error_body(created.error())).at("error");
+    line.update(http::error_document(created.error()));
   }
-  return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return http::ndjson_line(line);
 }
 
 /// One of up to kBatchWindow workers: takes the next request until there is none.
@@ -94,9 +95,7 @@ Task<Result<Reply>> run_batch(ApiServices& services, ApiCall& call, std::vector<
   batch->backend = call.request.param("backend");
   batch->principal = call.principal;
   batch->context = call.context;
-  http::Headers headers;
-  headers.set("Content-Type", "application/x-ndjson");
-  HARENA_CO_TRY_STATUS(co_await call.response.begin(200, std::move(headers)));
+  HARENA_CO_TRY_STATUS(co_await http::begin_ndjson(call.response));
   const AbandonOnExit abandon{batch};
   const auto executor = co_await boost::asio::this_coro::executor;
   batch->under_way = std::min(kBatchWindow, batch->requests.size());

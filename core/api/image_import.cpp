@@ -14,6 +14,7 @@
 #include "sdk/base/unique_fd.hpp"
 #include "sdk/http/async_event.hpp"
 #include "sdk/http/error.hpp"
+#include "sdk/http/ndjson.hpp"
 
 namespace harena {
 
@@ -30,7 +31,7 @@ class Lines {
   void push(json line) {
     {
       std::lock_guard lock(mutex_);
-      lines_.push_back(line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+      lines_.push_back(http::ndjson_line(line));
     }
     changed_.notify();
   }
@@ -109,7 +110,7 @@ Status write_all(int fd, std::span<const std::byte> bytes) {
 }
 
 json outcome_line(const Result<image::Imported>& imported, const std::string& reference) {
-  if (!imported.ok()) return {{"error", json::parse(http::error_body(imported.error())).at("error")}};
+  if (!imported.ok()) return http::error_document(imported.error());
   json image = image_json(reference, {imported->digest, imported->manifest});
   image["notes"] = imported->notes;
   return {{"image", std::move(image)}};
@@ -161,9 +162,7 @@ Task<Result<image::ImportRequest>> receive_archive(ApiServices& services, ApiCal
 }
 
 Task<Result<Reply>> run_import(ApiServices& services, ApiCall& call, image::ImportRequest request) {
-  http::Headers headers;
-  headers.set("Content-Type", "application/x-ndjson");
-  HARENA_CO_TRY_STATUS(co_await call.response.begin(200, std::move(headers)));
+  HARENA_CO_TRY_STATUS(co_await http::begin_ndjson(call.response));
   const CancelOnExit cancel;
   auto lines = std::make_shared<Lines>();
   CallContext context = call.context;

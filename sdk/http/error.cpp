@@ -83,18 +83,25 @@ std::string_view reason_phrase(int status) {
   return boost::beast::http::obsolete_reason(known);
 }
 
-std::string error_body(const Error& error, const json& details) {
+json error_document(const Error& error, const json& details) {
   json shown = details.is_object() ? details : json::object();
   if (!error.cause_detail.empty()) shown["cause_detail"] = error.cause_detail;
   if (!error.context.empty()) shown["context"] = error.context;
-  const json body = {{"error",
-                      {{"code", to_string(error.code)},
-                       {"message", error.message},
-                       {"cause", to_string(error.cause)},
-                       {"retry", to_string(error.retry)},
-                       {"details", std::move(shown)}}}};
+  json body = {{"code", to_string(error.code)},
+               {"message", error.message},
+               {"cause", to_string(error.cause)},
+               {"retry", to_string(error.retry)},
+               {"details", std::move(shown)}};
+  json document = json::object();
+  document["error"] = std::move(body);
+  return document;
+}
+
+json error_document(const Error& error) { return error_document(error, json()); }
+
+std::string error_body(const Error& error, const json& details) {
   // Messages may quote names of any bytes; JSON carries them as U+FFFD rather than failing.
-  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+  return error_document(error, details).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string error_body(const Error& error) { return error_body(error, json()); }

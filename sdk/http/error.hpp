@@ -22,7 +22,11 @@ ErrorCode error_code_from_http(int status);
 /// "Not Found" for 404; "" for a status that has no name.
 std::string_view reason_phrase(int status);
 
-/// The body. `details` must be an object (or null); `cause_detail` and the context chain are added to it.
+/// `{"error": {...}}`, for an answer or for a line of a stream. `details` must be an object (or null); `cause_detail` and the
+/// context chain are added to it. Texts may be any bytes: dump with error_handler_t::replace, as error_body() and ndjson_line() do.
+nlohmann::json error_document(const Error& error, const nlohmann::json& details);
+nlohmann::json error_document(const Error& error);
+/// The document as text.
 std::string error_body(const Error& error, const nlohmann::json& details);
 std::string error_body(const Error& error);
 

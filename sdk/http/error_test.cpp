@@ -26,6 +26,15 @@ TEST(HttpError, RoundTrips) {
   EXPECT_EQ(back.context, error.context);
 }
 
+TEST(HttpError, AsADocument) {
+  auto error = make_error(ErrorCode::not_found, "no such thing");
+  error.cause_detail = "thing";
+  const auto document = error_document(error, {{"reason", "gone"}});
+  EXPECT_EQ(document.dump(), error_body(error, {{"reason", "gone"}}));
+  EXPECT_EQ(document["error"]["details"].dump(), R"({"cause_detail":"thing","reason":"gone"})");
+  EXPECT_EQ(error_document(error)["error"]["details"].dump(), R"({"cause_detail":"thing"})");
+}
+
 TEST(HttpError, EveryCodeHasAnErrorStatus) {
   for (int code = 1; code <= 16; ++code) EXPECT_GE(http_status(static_cast<ErrorCode>(code)), 400) << code;
   EXPECT_EQ(http_status(ErrorCode::cancelled), 499);
