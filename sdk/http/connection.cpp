@@ -15,8 +15,6 @@ namespace harena::http {
 namespace asio = boost::asio;
 namespace {
 
-// An unread body up to this size is read and dropped so that the connection may be kept.
-constexpr std::size_t kMaxDiscardedBytes = 64 * 1024;
 constexpr std::chrono::milliseconds kLinger{2'000};
 
 Error unhandled(std::string_view what) {

@@ -38,6 +38,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   void cancel();
 
  private:
+  /// An unread body up to this size is read and dropped so that the connection may be kept.
+  static constexpr std::uint64_t kMaxDiscardedBytes = 64 * 1024;
   enum class Phase { waiting, head, handling, taken_over, closing };
 
   Task<void> run();

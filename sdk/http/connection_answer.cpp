@@ -57,6 +57,8 @@ Task<Status> Connection::inform(int status, const Headers& headers) {
 }
 
 Task<Status> Connection::send(int status, const Headers& headers, std::string_view body) {
+  // A body that nobody will read: the client must not send its next request behind it.
+  if (!reader_->done() && body_length().value_or(kMaxDiscardedBytes + 1) > kMaxDiscardedBytes) keep_alive_ = false;
   auto head = answer_head(status, headers, body_kind(status, true), body.size());
   if (head_only_ || has_no_body(status)) body = {};
   if (body.size() <= kMaxJoinedBytes) {
