@@ -12,8 +12,6 @@
 namespace harena::session {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 << 10;
-
 Error gone(std::string_view how) {
   Error error = infrastructure_error(ErrorCode::unavailable, "session", "the sandbox's session endpoint " + std::string(how));
   error.retry = Retry::same_node;
@@ -56,15 +54,18 @@ Task<Status> Channel::send(FrameType type, std::string_view payload) {
 }
 
 Task<Status> Channel::fill(std::size_t bytes) {
-  if (used_ > 0 && (used_ == in_.size() || used_ >= kReadBytes)) in_.erase(0, std::exchange(used_, 0));
+  if (used_ == in_.size() && in_.capacity() > 2 * room_) std::string().swap(in_), used_ = 0;
+  if (used_ > 0 && (used_ == in_.size() || used_ >= kPartBytes)) in_.erase(0, std::exchange(used_, 0));
   while (in_.size() - used_ < bytes) {
     std::size_t before = in_.size();
-    std::size_t want = std::max(kReadBytes, bytes - (before - used_));
+    std::size_t want = std::max(room_, bytes - (before - used_));
     in_.resize(before + want);
     auto got = co_await stream_->read(std::as_writable_bytes(std::span(in_.data() + before, want)));
     in_.resize(before + (got ? *got : 0));
     if (!got) co_return std::move(got).error();
     if (*got == 0) co_return gone("closed the connection");
+    if (*got == want) room_ = kPartBytes;
+    if (*got < kIdleRoomBytes) room_ = kIdleRoomBytes;
   }
   co_return ok_status();
 }
@@ -77,21 +78,39 @@ Status Channel::take_hello(const ReceivedFrame& frame) {
   return {};
 }
 
+Task<Result<ReceivedFrame>> Channel::receive_part(FrameType type) {
+  // The offset in front of output stays in one piece.
+  HARENA_CO_TRY_STATUS(co_await fill(std::min<std::size_t>(rest_, sizeof(std::uint64_t))));
+  ReceivedFrame frame;
+  frame.type = type;
+  auto part = std::min({rest_, in_.size() - used_, kPartBytes});
+  frame.payload.assign(in_, used_, part);
+  used_ += part;
+  rest_ -= part;
+  rest_type_ = type;
+  co_return frame;
+}
+
 Task<Result<ReceivedFrame>> Channel::receive_raw() {
+  if (rest_ > 0) {
+    HARENA_CO_TRY(auto frame, co_await receive_part(rest_type_));
+    frame.continued = true;
+    co_return frame;
+  }
   for (;;) {
     HARENA_CO_TRY_STATUS(co_await fill(kHeaderBytes));
     HARENA_CO_TRY(auto header, parse_header(std::string_view(in_).substr(used_)));
+    if (is_raw(header.type)) {
+      used_ += kHeaderBytes;
+      rest_ = header.length;
+      co_return co_await receive_part(header.type);
+    }
     HARENA_CO_TRY_STATUS(co_await fill(kHeaderBytes + header.length));
     ReceivedFrame frame;
     frame.type = header.type;
     auto payload = std::string_view(in_).substr(used_ + kHeaderBytes, header.length);
-    bool whole = true;
-    if (is_raw(header.type)) {
-      frame.payload.assign(payload);
-    } else {
-      HARENA_CO_TRY(whole, assembler_.add(header, payload));
-      if (whole) frame.payload = assembler_.take();
-    }
+    HARENA_CO_TRY(const bool whole, assembler_.add(header, payload));
+    if (whole) frame.payload = assembler_.take();
     used_ += kHeaderBytes + header.length;
     bool ignored = (header.flags & kFlagMayIgnore) != 0 && to_string(header.type).starts_with("0x");
     if (whole && !ignored && header.type != FrameType::pong && header.type != FrameType::window) co_return frame;

@@ -17,11 +17,16 @@ using http::Task;
 struct ReceivedFrame {
   FrameType type = FrameType::ping;
   std::string payload;
+  /// The payload goes on behind that of the frame received before: a raw frame (data, output) is handed over in parts of at most
+  /// Channel::kPartBytes, so that a reader who waits doesn't wait with a megabyte in its hands.
+  bool continued = false;
 };
 
 /// Lives on its stream's executor. One receive and one send at a time; they may overlap.
 class Channel {
  public:
+  static constexpr std::size_t kPartBytes = 64 << 10;
+
   /// `hello` goes out with the first frame; the answer is looked at with the first one received.
   explicit Channel(std::unique_ptr<http::ByteStream> stream) : stream_(std::move(stream)) {}
 
@@ -49,8 +54,10 @@ class Channel {
   const HelloOk& peer() const { return peer_; }
 
  private:
+  static constexpr std::size_t kIdleRoomBytes = 1 << 10;
   Task<Status> greet();
   Task<Result<ReceivedFrame>> receive_raw();
+  Task<Result<ReceivedFrame>> receive_part(FrameType type);
   Task<Status> fill(std::size_t bytes);
   Task<Status> fill_with_fd(std::size_t bytes, UniqueFd& fd);
   Status take_hello(const ReceivedFrame& frame);
@@ -58,6 +65,11 @@ class Channel {
   std::unique_ptr<http::ByteStream> stream_;
   std::string in_;
   std::size_t used_ = 0;
+  /// Room that the next read gets: little while nothing comes, so that thousands may wait.
+  std::size_t room_ = kIdleRoomBytes;
+  /// What is left of the raw frame that is being handed over.
+  std::size_t rest_ = 0;
+  FrameType rest_type_ = FrameType::ping;
   MessageAssembler assembler_;
   HelloOk peer_;
   bool said_hello_ = false;

@@ -19,6 +19,19 @@ Task<Error> reason_for(Channel& channel, Error write_error) {
 
 }  // namespace
 
+Status OutputReader::take_output(ReceivedFrame frame, OutputEvent& event) {
+  event.kind = OutputEvent::Kind::output;
+  event.stream = frame.type == FrameType::output_out ? Stream::out : Stream::err;
+  event.offset = next_offset_;
+  if (!frame.continued) {
+    HARENA_TRY(event.offset, leading_u64(frame.payload));
+    frame.payload.erase(0, 8);
+  }
+  event.bytes = std::move(frame.payload);
+  next_offset_ = event.offset + event.bytes.size();
+  return {};
+}
+
 Task<Result<OutputEvent>> OutputReader::next() {
   OutputEvent event;
   if (!channel_) co_return event;
@@ -27,11 +40,8 @@ Task<Result<OutputEvent>> OutputReader::next() {
     switch (frame.type) {
       case FrameType::output_out:
       case FrameType::output_err: {
-        HARENA_CO_TRY(event.offset, leading_u64(frame.payload));
-        event.kind = OutputEvent::Kind::output;
-        event.stream = frame.type == FrameType::output_out ? Stream::out : Stream::err;
-        frame.payload.erase(0, 8);
-        event.bytes = std::move(frame.payload);
+        HARENA_CO_TRY_STATUS(take_output(std::move(frame), event));
+        if (event.bytes.empty()) break;
         co_return event;
       }
       case FrameType::truncated: {

@@ -50,7 +50,10 @@ class OutputReader : public StreamBase {
   std::uint64_t stdin_acked() const { return acked_; }
 
  private:
+  Status take_output(ReceivedFrame frame, OutputEvent& event);
   std::uint64_t acked_ = 0;
+  /// Behind the part that was handed over last.
+  std::uint64_t next_offset_ = 0;
 };
 
 class StdinStream : public StreamBase {
