@@ -6,6 +6,7 @@
 
 #include "core/api/session/handlers.hpp"
 #include "core/api/session/session_json.hpp"
+#include "core/api/session/whole_result.hpp"
 #include "sdk/base/text.hpp"
 
 namespace harena {
@@ -38,38 +39,16 @@ Task<void> feed_beside(const SessionLink& link, const std::string& command, std:
   boost::asio::co_spawn(executor, feed(link, command, std::move(*data)), boost::asio::detached);
 }
 
-Task<Result<json>> whole_result(session::OutputReader& output) {
-  std::string out, err;
-  bool out_truncated = false, err_truncated = false;
-  json result = json::object();
-  for (;;) {
-    HARENA_CO_TRY(auto event, co_await output.next());
-    bool is_out = event.stream == session::Stream::out;
-    if (event.kind == session::OutputEvent::Kind::end) break;
-    if (event.kind == session::OutputEvent::Kind::output) (is_out ? out : err) += event.bytes;
-    if (event.kind == session::OutputEvent::Kind::truncated) (is_out ? out_truncated : err_truncated) = true;
-    if (event.kind == session::OutputEvent::Kind::exit) result["exit"] = to_json(event.exit);
-  }
-  put_bytes(result, "stdout", out);
-  put_bytes(result, "stderr", err);
-  result["stdout_truncated"] = out_truncated;
-  result["stderr_truncated"] = err_truncated;
-  co_return result;
-}
-
 Task<Status> start_and_wait(ResponseWriter& response, SessionLink link, StartBody body) {
   HARENA_CO_TRY(auto attached, co_await link.client.start_attached(body.request));
   co_await feed_beside(link, attached.started.command, body.stdin_data);
-  HARENA_CO_TRY(auto result, co_await whole_result(attached.output));
-  HARENA_CO_TRY(auto info, co_await link.client.info(attached.started.command));
-  auto answer = to_json(info);
-  answer.update(result);
-  co_return co_await response.send_json(200, answer);
+  co_return co_await answer_whole_result(response, link.client, attached);
 }
 
 }  // namespace
 
 Task<Status> start_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto text, co_await read_json(request, kMaxStartBodyBytes));
   HARENA_CO_TRY(auto body, parse_start(text));
   HARENA_CO_TRY(auto link, co_await connector.connect());
@@ -82,7 +61,8 @@ Task<Status> start_command(Request& request, ResponseWriter& response, SessionCo
   co_return co_await response.send_json(started.existing ? 200 : 201, to_json(info));
 }
 
-Task<Status> list_commands(Request&, ResponseWriter& response, SessionConnector& connector) {
+Task<Status> list_commands(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   HARENA_CO_TRY(auto commands, co_await link.client.list());
   json all = json::array();
@@ -93,12 +73,14 @@ Task<Status> list_commands(Request&, ResponseWriter& response, SessionConnector&
 }
 
 Task<Status> get_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   HARENA_CO_TRY(auto info, co_await link.client.info(request.param("cid")));
   co_return co_await response.send_json(200, to_json(info));
 }
 
 Task<Status> forget_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   const std::string command = request.param("cid");
   auto killed = co_await link.client.signal(command, SIGKILL, session::SignalTarget::tree);
@@ -109,6 +91,7 @@ Task<Status> forget_command(Request& request, ResponseWriter& response, SessionC
 }
 
 Task<Status> signal_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto body, co_await read_json(request));
   JsonFields fields(body, "the signal");
   HARENA_CO_TRY(auto name, fields.string("signal", "TERM"));
@@ -125,6 +108,7 @@ Task<Status> signal_command(Request& request, ResponseWriter& response, SessionC
 }
 
 Task<Status> resize_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
+  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto body, co_await read_json(request));
   JsonFields fields(body, "the size");
   HARENA_CO_TRY(auto rows, fields.integer("rows", 0, 1, 65535));

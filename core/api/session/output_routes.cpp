@@ -8,9 +8,11 @@
 
 #include "core/api/session/handlers.hpp"
 #include "core/api/session/session_json.hpp"
+#include "core/api/session/text_parts.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/http/async_mutex.hpp"
 #include "sdk/http/error.hpp"
+#include "sdk/http/ndjson.hpp"
 #include "sdk/http/websocket.hpp"
 #include "sdk/session/frame.hpp"
 
@@ -33,15 +35,24 @@ json event_json(const OutputEvent& event) {
   json line = json::object();
   if (event.kind == OutputEvent::Kind::exit) line["exit"] = to_json(event.exit);
   if (event.kind == OutputEvent::Kind::truncated) line["truncated"] = stream_name(event.stream);
-  if (event.kind == OutputEvent::Kind::output) {
-    line["stream"] = stream_name(event.stream);
-    line["offset"] = event.offset;
-    put_bytes(line, "data", event.bytes);
-  }
   return line;
 }
 
-json error_json(const Error& error) { return json::parse(http::error_body(error)); }
+/// By hand: this is the line that comes by the hundred megabytes.
+std::string output_line(const OutputEvent& event) {
+  const bool text = is_utf8(event.bytes);
+  std::string line;
+  line.reserve(event.bytes.size() + event.bytes.size() / 2 + 64);
+  line += std::string("{\"stream\":\"") + stream_name(event.stream) + "\",\"offset\":" + std::to_string(event.offset);
+  line += text ? ",\"data\":\"" : ",\"data_b64\":\"";
+  if (text) append_json_text(line, event.bytes);
+  if (!text) line += base64_encode(event.bytes);
+  return line += "\"}\n";
+}
+
+std::string event_line(const OutputEvent& event) {
+  return event.kind == OutputEvent::Kind::output ? output_line(event) : http::ndjson_line(event_json(event));
+}
 
 /// Kinds of binary frames: u8 kind, 3 zero bytes, u32 length, u64 offset (little endian), then the bytes.
 enum class FrameKind : unsigned char { keep_alive = 0, out = 1, err = 2, truncated = 3, exit = 4, error = 5 };
@@ -96,27 +107,20 @@ class OutputAnswer {
     done_ = true;
   }
 
-  // Not inside the co_await expressions: gcc 12 destroys the temporaries of a conditional there twice.
-  std::string event_line(const OutputEvent& event) const {
-    return binary_ ? event_frame(event) : event_json(event).dump() + "\n";
-  }
-  std::string error_line(const Error& error) const {
-    std::string text = error_json(error).dump();
-    return binary_ ? binary_frame(FrameKind::error, 0, text) : text + "\n";
-  }
-
   Task<Status> copy_events() {
     for (;;) {
       auto event = co_await output_.next();
       if (!event) {
-        const std::string line = error_json(event.error()).dump();
-        const std::string bytes = binary_ ? binary_frame(FrameKind::error, 0, line) : line + "\n";
-        co_return co_await write(bytes);
+        const std::string line = http::ndjson_line(http::error_document(event.error()));
+        // Named first: gcc 12 destroys the temporaries of a ?: inside a co_await twice.
+        std::string bytes = binary_ ? binary_frame(FrameKind::error, 0, std::string_view(line).substr(0, line.size() - 1)) : line;
+        co_return co_await write(std::move(bytes));
       }
       if (event->kind == OutputEvent::Kind::end) co_return ok_status();
-      // Named first: gcc 12 destroys the temporaries of a ?: inside a co_await twice.
-      const std::string bytes = binary_ ? event_frame(*event) : event_json(*event).dump() + "\n";
-      HARENA_CO_TRY_STATUS(co_await write(bytes));
+      std::string bytes = binary_ ? event_frame(*event) : event_line(*event);
+      // While a slow reader takes this, one copy is enough.
+      std::string().swap(event->bytes);
+      HARENA_CO_TRY_STATUS(co_await write(std::move(bytes)));
     }
   }
 
@@ -174,7 +178,7 @@ class Terminal {
   using Kind = http::WebSocketMessage::Kind;
 
   Task<void> end(const json& message, std::uint16_t code) {
-    std::string text = message.dump();
+    std::string text = message.dump(-1, ' ', false, json::error_handler_t::replace);
     (void)co_await socket_.send(Kind::text, text);
     (void)co_await socket_.close(code, "");
   }
@@ -182,7 +186,7 @@ class Terminal {
   Task<void> send_output() {
     for (;;) {
       auto event = co_await output_.next();
-      if (!event) co_return co_await end(error_json(event.error()), 1000);
+      if (!event) co_return co_await end(http::error_document(event.error()), 1000);
       if (event->kind == OutputEvent::Kind::end) co_return;
       if (event->kind == OutputEvent::Kind::exit) {
         exited_ = true;
@@ -201,7 +205,7 @@ class Terminal {
       if (!message || message->kind == Kind::closed) co_return;
       auto status = co_await take_message(*message);
       if (status) continue;
-      if (status.error().code == ErrorCode::invalid_argument) co_await end(error_json(status.error()), 1008);
+      if (status.error().code == ErrorCode::invalid_argument) co_await end(http::error_document(status.error()), 1008);
       co_return;
     }
   }
@@ -242,6 +246,14 @@ class Terminal {
   bool exited_ = false;
 };
 
+Task<Status> begin_output(ResponseWriter& response, bool binary) {
+  if (!binary) return http::begin_ndjson(response);
+  http::Headers headers;
+  headers.set("Content-Type", std::string(kFramesType));
+  headers.set("Cache-Control", "no-store");
+  return response.begin(200, std::move(headers));
+}
+
 }  // namespace
 
 Task<Status> command_output(Request& request, ResponseWriter& response, SessionConnector& connector) {
@@ -250,15 +262,14 @@ Task<Status> command_output(Request& request, ResponseWriter& response, SessionC
   // An unknown command or offset is an answer of its own, not the first line of a stream.
   HARENA_CO_TRY(auto info, co_await link.client.info(attach.command));
   if (attach.stdout_offset > info.stdout_kept || attach.stderr_offset > info.stderr_kept) {
-    co_return make_error(ErrorCode::out_of_range, "an offset is past what is kept: stdout " + std::to_string(info.stdout_kept) +
-                                                      ", stderr " + std::to_string(info.stderr_kept) + " bytes");
+    co_return make_error(ErrorCode::out_of_range,
+                         "stdout_offset " + std::to_string(attach.stdout_offset) + ", stderr_offset " + std::to_string(attach.stderr_offset) +
+                             ": one is past what is kept, " + std::to_string(info.stdout_kept) + " and " +
+                             std::to_string(info.stderr_kept) + " bytes");
   }
   HARENA_CO_TRY(auto output, co_await link.client.attach(attach));
   bool binary = request.header("Accept").value_or("").find(kFramesType) != std::string_view::npos;
-  http::Headers headers;
-  headers.set("Content-Type", std::string(binary ? kFramesType : "application/x-ndjson"));
-  headers.set("Cache-Control", "no-store");
-  HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers)));
+  HARENA_CO_TRY_STATUS(co_await begin_output(response, binary));
   OutputAnswer answer(response, std::move(output), binary);
   co_return co_await answer.run();
 }

@@ -101,6 +101,7 @@ Result<StartBody> parse_start(const json& body) {
   for (auto& [name, value] : environment) request.env.emplace_back(name, value);
   HARENA_TRY(request.replace_env, fields.boolean("replace_env", false));
   HARENA_TRY(request.cwd, fields.string("cwd", ""));
+  if (!request.cwd.empty() && request.cwd.front() != '/') return invalid("cwd '" + request.cwd + "' isn't an absolute path");
   HARENA_TRY(request.user, fields.string("user", ""));
   HARENA_TRY(request.groups, fields.strings("groups"));
   HARENA_TRY(request.op, fields.string("op", ""));
@@ -163,7 +164,9 @@ Result<std::string> take_bytes(JsonFields& fields, const std::string& key) {
   HARENA_TRY(auto text, fields.string(key, ""));
   HARENA_TRY(auto encoded, fields.string(key + "_b64", ""));
   if (plain || encoded.empty()) return text;
-  return base64_decode(encoded);
+  auto decoded = base64_decode(encoded);
+  if (!decoded) return invalid("'" + key + "_b64': " + decoded.error().message);
+  return decoded;
 }
 
 Result<int> parse_signal(std::string_view name) {
@@ -175,7 +178,10 @@ Result<int> parse_signal(std::string_view name) {
   if (number) return static_cast<int>(*number);
   std::vector<std::string> names;
   for (const auto& signal : kSignals) names.push_back(signal.name);
-  return invalid("no signal '" + std::string(name) + "'" + suggestion(bare, names));
+  std::string upper(bare);
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  if (upper.starts_with("SIG")) upper.erase(0, 3);
+  return invalid("no signal '" + std::string(name) + "'" + suggestion(upper, names) + " (or a number, 1 to 64)");
 }
 
 std::string signal_name(int signal) {
@@ -200,6 +206,12 @@ std::string mode_text(std::uint32_t mode) {
   std::array<char, 16> text{};
   std::snprintf(text.data(), text.size(), "%04o", mode);
   return text.data();
+}
+
+Status refuse_query(const http::Request& request) {
+  HARENA_TRY(auto query, request.query());
+  if (query.pairs().empty()) return {};
+  return invalid("unknown query parameter '" + query.pairs().front().first + "': this call has none, what it takes is in the body");
 }
 
 Result<bool> parse_bool(const http::Query& query, std::string_view name, bool fallback) {

@@ -1,0 +1,137 @@
+#include "core/api/session/whole_result.hpp"
+
+#include "core/api/session/session_json.hpp"
+#include "core/api/session/text_parts.hpp"
+
+namespace harena {
+
+using http::ResponseWriter;
+using http::Task;
+using nlohmann::json;
+using session::OutputEvent;
+
+namespace {
+
+/// One stream as it came by.
+struct Gathered {
+  std::string held;
+  std::uint64_t bytes = 0;
+  Utf8Check utf8;
+  bool truncated = false;
+
+  bool is_held() const { return bytes == held.size(); }
+  void add(std::string_view part) {
+    bytes += part.size();
+    utf8.add(part);
+    if (bytes <= kHeldOutputBytes) {
+      held += part;
+    } else {
+      std::string().swap(held);
+    }
+  }
+};
+
+struct Whole {
+  Gathered out;
+  Gathered err;
+  json exit;
+};
+
+Task<Result<Whole>> follow(session::OutputReader& output) {
+  Whole whole;
+  for (;;) {
+    HARENA_CO_TRY(auto event, co_await output.next());
+    if (event.kind == OutputEvent::Kind::end) co_return whole;
+    auto& stream = event.stream == session::Stream::out ? whole.out : whole.err;
+    if (event.kind == OutputEvent::Kind::output) stream.add(event.bytes);
+    if (event.kind == OutputEvent::Kind::truncated) stream.truncated = true;
+    if (event.kind == OutputEvent::Kind::exit) whole.exit = to_json(event.exit);
+  }
+}
+
+/// Writes one stream's member, read again from the spool: `,"stdout":"..."`.
+class SpooledMember {
+ public:
+  SpooledMember(ResponseWriter& response, session::Stream stream, const Gathered& gathered)
+      : response_(response), stream_(stream), gathered_(gathered), text_(gathered.utf8.valid()) {}
+
+  Task<Status> write(session::SessionClient& client, std::string command, std::uint64_t other_end) {
+    const std::string name = stream_ == session::Stream::out ? "stdout" : "stderr";
+    HARENA_CO_TRY_STATUS(co_await put(",\"" + name + (text_ ? "" : "_b64") + "\":\""));
+    session::AttachRequest attach;
+    attach.command = std::move(command);
+    attach.follow = false;
+    (stream_ == session::Stream::out ? attach.stderr_offset : attach.stdout_offset) = other_end;
+    HARENA_CO_TRY(auto output, co_await client.attach(attach));
+    HARENA_CO_TRY_STATUS(co_await copy(output));
+    std::string end;
+    base64_.finish(end);
+    co_return co_await put(end + "\"");
+  }
+
+ private:
+  Task<Status> put(std::string text) { co_return co_await response_.write(text); }
+
+  Task<Status> copy(session::OutputReader& output) {
+    std::uint64_t left = gathered_.bytes;
+    while (left > 0) {
+      HARENA_CO_TRY(auto event, co_await output.next());
+      if (event.kind == OutputEvent::Kind::end) co_return make_error(ErrorCode::data_loss, "the command's output got shorter");
+      if (event.kind != OutputEvent::Kind::output || event.stream != stream_) continue;
+      const auto part = std::string_view(event.bytes).substr(0, left);
+      left -= part.size();
+      std::string text;
+      text_ ? append_json_text(text, part) : base64_.append(text, part);
+      std::string().swap(event.bytes);
+      HARENA_CO_TRY_STATUS(co_await response_.write(text));
+    }
+    co_return ok_status();
+  }
+
+  ResponseWriter& response_;
+  session::Stream stream_;
+  const Gathered& gathered_;
+  bool text_;
+  Base64Parts base64_;
+};
+
+Task<Status> answer_in_parts(ResponseWriter& response, session::SessionClient& client, json answer, const Whole& whole) {
+  const std::string command = answer["id"];
+  for (const auto* held : {&whole.out, &whole.err}) {
+    if (held->is_held()) put_bytes(answer, held == &whole.out ? "stdout" : "stderr", held->held);
+  }
+  http::Headers headers;
+  headers.set("Content-Type", "application/json");
+  HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers)));
+  std::string head = answer.dump();
+  head.pop_back();
+  HARENA_CO_TRY_STATUS(co_await response.write(head));
+  if (!whole.out.is_held()) {
+    SpooledMember member(response, session::Stream::out, whole.out);
+    HARENA_CO_TRY_STATUS(co_await member.write(client, command, whole.err.bytes));
+  }
+  if (!whole.err.is_held()) {
+    SpooledMember member(response, session::Stream::err, whole.err);
+    HARENA_CO_TRY_STATUS(co_await member.write(client, command, whole.out.bytes));
+  }
+  const std::string_view end = "}";
+  HARENA_CO_TRY_STATUS(co_await response.write(end));
+  co_return co_await response.finish();
+}
+
+}  // namespace
+
+Task<Status> answer_whole_result(ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached) {
+  HARENA_CO_TRY(const auto whole, co_await follow(attached.output));
+  HARENA_CO_TRY(auto info, co_await client.info(attached.started.command));
+  auto answer = to_json(info);
+  answer["exit"] = whole.exit;
+  answer["stdout_truncated"] = whole.out.truncated;
+  answer["stderr_truncated"] = whole.err.truncated;
+  if (!whole.out.is_held() || !whole.err.is_held()) co_return co_await answer_in_parts(response, client, std::move(answer), whole);
+  put_bytes(answer, "stdout", whole.out.held);
+  put_bytes(answer, "stderr", whole.err.held);
+  co_return co_await response.send_json(200, answer);
+}
+
+}  // namespace harena

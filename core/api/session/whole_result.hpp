@@ -1,0 +1,17 @@
+#pragma once
+// `wait: true`: the answer to a start with everything that the command printed, in memory that doesn't grow with it.
+
+#include "sdk/http/response_writer.hpp"
+#include "sdk/session/client/session_client.hpp"
+
+namespace harena {
+
+/// Of each stream so much is held while the command runs. What is longer is let go and read again from the endpoint's spool once
+/// the command has ended, as the answer is written; so that a thousand waiting callers don't fill this process.
+inline constexpr std::size_t kHeldOutputBytes = 64 << 10;
+
+/// Follows the command to its end and answers 200 with the whole result. An error is returned before the answer has begun, or
+/// breaks the answer off: a client never sees one that looks whole and isn't.
+http::Task<Status> answer_whole_result(http::ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached);
+
+}  // namespace harena
