@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from http_api import Api
+
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "sdk" / "python"))
 
@@ -213,3 +215,30 @@ class Cli:
 @pytest.fixture
 def cli(harenad):
     return Cli(harenad)
+
+
+@pytest.fixture
+def api(harenad):
+    """The HTTP API without the SDK (http_api.py)."""
+    return Api(harenad)
+
+
+@pytest.fixture(scope="module")
+def box(harenad, image):
+    """A sandbox for a whole module of raw HTTP tests; a test that changes it for others makes its own (make_box)."""
+    one = Api(harenad).create(image, pids=4096)
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def make_box(harenad, image):
+    made = []
+
+    def make(**params):
+        made.append(Api(harenad).create(image, **params))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()
