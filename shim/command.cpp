@@ -225,7 +225,7 @@ EndFacts Command::facts_of(const Death& death) const {
   facts.killed_detail = kill_detail_;
   facts.sandbox_ending = host_.owner.sandbox_ending() || host_.sandbox.init_is_dying();
   facts.oom_kills = std::min(now.oom_kills - before_.oom_kills, host_.owner.unexplained_oom_kills());
-  facts.memory_limit_hits = now.memory_limit_hits - before_.memory_limit_hits;
+  facts.memory_limit_hit = now.memory_limit_hits > before_.memory_limit_hits || host_.sandbox.counters().swap_limit_was_reached();
   facts.forks_refused = now.forks_refused - before_.forks_refused;
   facts.disk_full = disk_may_matter(death.status) && host_.sandbox.disk_is_full();
   return facts;

@@ -61,6 +61,7 @@ Status check_start(const StartRequest& request) {
 
 CommandTable::CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox)
     : loop_(loop), reaper_(reaper), sandbox_(sandbox), leaves_(sandbox), oom_explained_(sandbox.counters().oom_kills()) {
+  budget_.cap = sandbox.options().spool_cap_bytes;
   budget_.make_room = [this](std::uint64_t wanted) {
     while (budget_.used + wanted > budget_.cap && evict_oldest()) {
     }

@@ -25,7 +25,7 @@ EndVerdict judge_end(const EndFacts& facts) {
   if (succeeded(status)) return {};
   if (facts.sandbox_ending) return {ExitCause::sandbox_stopped, {}};
   if (facts.oom_kills > 0 && (ended_by(status, SIGKILL) || reports_a_kill(status))) {
-    if (facts.memory_limit_hits > 0) return {ExitCause::oom, "memory"};
+    if (facts.memory_limit_hit) return {ExitCause::oom, "memory"};
     // The machine ran out of memory, not the sandbox.
     return {ExitCause::platform, "host_memory"};
   }

@@ -21,8 +21,8 @@ struct EndFacts {
   bool sandbox_ending = false;
   /// OOM kills in the sandbox that no other command's end has explained.
   std::uint64_t oom_kills = 0;
-  /// Times that the sandbox's own memory limit was hit.
-  std::uint64_t memory_limit_hits = 0;
+  /// The sandbox's own memory limit was hit.
+  bool memory_limit_hit = false;
   /// Forks that the sandbox's limit of processes refused.
   std::uint64_t forks_refused = 0;
   /// The sandbox's root file system has no room or no inode left.

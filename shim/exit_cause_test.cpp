@@ -40,7 +40,7 @@ TEST(ExitCause, WhatTheEndpointEnded) {
 TEST(ExitCause, OomNeedsTheCounterAndAKill) {
   auto all = facts(killed(SIGKILL));
   all.oom_kills = 1;
-  all.memory_limit_hits = 3;
+  all.memory_limit_hit = true;
   EXPECT_EQ(judge_end(all).cause, ExitCause::oom);
   all.wait_status = exited(137);
   EXPECT_EQ(judge_end(all).cause, ExitCause::oom);

@@ -36,6 +36,12 @@ Status set_caps(std::string_view value, Options& options) {
   return {};
 }
 
+Status set_spool_cap(std::string_view value, Options& options) {
+  HARENA_TRY(auto bytes, parse_int(value, 0, std::numeric_limits<std::int64_t>::max(), "--spool-cap"));
+  options.spool_cap_bytes = static_cast<std::uint64_t>(bytes);
+  return {};
+}
+
 Status add_environment(std::string_view value, Options& options) {
   auto equals = value.find('=');
   if (equals == 0 || equals == std::string_view::npos) return bad("--environment", value, "NAME=VALUE");
@@ -55,10 +61,11 @@ Status set(std::string_view name, std::string_view value, Options& options) {
   if (name == "--seccomp-fd") return set_fd(name, value, options.seccomp_fd);
   if (name == "--ready-fd") return set_fd(name, value, options.ready_fd);
   if (name == "--caps") return set_caps(value, options);
+  if (name == "--spool-cap") return set_spool_cap(value, options);
   if (name == "--environment") return add_environment(value, options);
   static const std::vector<std::string> kKnown = {
       "--run-dir", "--sandbox", "--mode", "--listen-fd", "--init-pid", "--init-pidfd", "--cgroup-fd",
-      "--v1-tasks-fd", "--seccomp-fd", "--ready-fd", "--caps", "--environment"};
+      "--v1-tasks-fd", "--seccomp-fd", "--ready-fd", "--caps", "--spool-cap", "--environment"};
   return make_error(ErrorCode::invalid_argument, "unknown option " + std::string(name) + suggestion(name, kKnown));
 }
 

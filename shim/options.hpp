@@ -26,6 +26,8 @@ struct Options {
   int seccomp_fd = -1;
   int ready_fd = -1;
   std::optional<std::uint64_t> caps;
+  /// Output of all commands together that is kept on disk.
+  std::uint64_t spool_cap_bytes = 1ull << 30;
   std::vector<std::pair<std::string, std::string>> environment;
 };
 

@@ -38,6 +38,7 @@ std::uint64_t flat_value(const std::string& text, std::string_view key) {
 
 void SandboxCounters::add_group(int folder) {
   groups_.push_back({open_in(folder, "memory.events"), open_in(folder, "memory.oom_control"), open_in(folder, "memory.failcnt"),
+                     open_in(folder, "memory.memsw.max_usage_in_bytes"), open_in(folder, "memory.memsw.limit_in_bytes"),
                      open_in(folder, "pids.current"), open_in(folder, "pids.max"), open_in(folder, "pids.events")});
 }
 
@@ -51,6 +52,14 @@ std::uint64_t SandboxCounters::memory_limit_hits() const {
   std::uint64_t count = 0;
   for (const auto& group : groups_) count += value_in(group.memory_events, "oom") + number_in(group.failcnt);
   return count;
+}
+
+bool SandboxCounters::swap_limit_was_reached() const {
+  // A charge is tried in batches of 64 pages first, so the peak may stay that far below.
+  constexpr std::uint64_t kBatchBytes = 64 * 4096;
+  return std::any_of(groups_.begin(), groups_.end(), [](const Group& group) {
+    return group.memsw_limit && number_in(group.memsw_peak) + kBatchBytes >= number_in(group.memsw_limit);
+  });
 }
 
 std::uint64_t SandboxCounters::forks_refused() const {

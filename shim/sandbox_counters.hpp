@@ -18,13 +18,15 @@ std::uint64_t flat_value(const std::string& text, std::string_view key);
 
 class SandboxCounters {
  public:
-  /// Opens what the group offers: memory.events, memory.oom_control, memory.failcnt, pids.*. Missing files count nothing.
+  /// Opens what the group offers: memory.events, memory.oom_control, memory.failcnt, memory.memsw.*, pids.*. Missing files count nothing.
   void add_group(int folder);
 
   /// Processes of the sandbox that the OOM killer ended, its own limit or the machine's memory being the reason.
   std::uint64_t oom_kills() const;
   /// Times that the sandbox's own memory limit was hit. An OOM kill without one was the machine's doing.
   std::uint64_t memory_limit_hits() const;
+  /// v1 with swap accounted for doesn't count hits of memory and swap together, it only keeps the peak: whether that ever was the limit.
+  bool swap_limit_was_reached() const;
   /// Forks that the limit of processes refused.
   std::uint64_t forks_refused() const;
   /// Whether the limit leaves no room for one more process.
@@ -36,7 +38,7 @@ class SandboxCounters {
 
  private:
   struct Group {
-    UniqueFd memory_events, oom_control, failcnt, pids_current, pids_max, pids_events;
+    UniqueFd memory_events, oom_control, failcnt, memsw_peak, memsw_limit, pids_current, pids_max, pids_events;
   };
   /// How many more processes fit; negative when over the limit.
   std::int64_t room() const;

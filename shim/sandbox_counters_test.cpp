@@ -51,11 +51,16 @@ TEST_F(Counters, Unified) {
 TEST_F(Counters, VersionOne) {
   put("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
   put("memory.failcnt", "12\n");
+  put("memory.memsw.max_usage_in_bytes", "67000000\n");
+  put("memory.memsw.limit_in_bytes", "67108864\n");
   put("pids.current", "11\n");
   put("pids.max", "10\n");
   auto counters = open();
   EXPECT_EQ(counters.oom_kills(), 2u);
   EXPECT_EQ(counters.memory_limit_hits(), 12u);
+  EXPECT_TRUE(counters.swap_limit_was_reached());
+  put("memory.memsw.limit_in_bytes", "134217728\n");
+  EXPECT_FALSE(counters.swap_limit_was_reached());
   EXPECT_TRUE(counters.pids_exceeded());
   put("pids.max", "max\n");
   EXPECT_FALSE(counters.pids_full());

@@ -84,6 +84,13 @@ inline void write_text(const std::string& path, const std::string& text) {
   std::string map = "0 " + std::to_string(kOutsideId) + " 65536";
   write_text("/proc/" + std::to_string(init) + "/uid_map", map);
   write_text("/proc/" + std::to_string(init) + "/gid_map", map);
+  if (groups) {
+    // As in the container backend: the init is one of the sandbox's processes.
+    auto number = std::to_string(init);
+    for (const auto& tasks : groups->v1_tasks) (void)!::write(tasks.get(), number.data(), number.size());
+    UniqueFd procs(::openat(groups->v2.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
+    (void)!::write(procs.get(), number.data(), number.size());
+  }
   (void)!::write(go[1], "g", 1);
   char made = '0';
   (void)!::read(ready[0], &made, 1);

@@ -79,6 +79,8 @@ struct RunResult {
   bool exited = false;
   int after_exit = 0;
   bool out_truncated = false;
+  /// Which limit: as in Truncated, of either stream.
+  std::string truncated_by;
 };
 
 inline StartRequest shell(std::string text) {
@@ -102,6 +104,7 @@ inline Task<Result<RunResult>> collect(OutputReader& output, std::uint64_t out_o
     if (event.kind == OutputEvent::Kind::end) co_return result;
     if (result.exited) ++result.after_exit;
     if (event.kind == OutputEvent::Kind::exit) result.exited = true, result.exit = event.exit;
+    if (event.kind == OutputEvent::Kind::truncated) result.truncated_by = event.truncated.limit;
     if (event.kind == OutputEvent::Kind::truncated && event.stream == Stream::out) result.out_truncated = true;
     if (event.kind != OutputEvent::Kind::output) continue;
     auto& expected = event.stream == Stream::out ? next_out : next_err;
@@ -120,6 +123,7 @@ inline Task<Result<RunResult>> run(SessionClient client, StartRequest request) {
 
 class SessionTest : public ::testing::Test {
  protected:
+  explicit SessionTest(std::vector<std::string> shim_options = {"--mode", "host"}) : shim(std::move(shim_options)) {}
   void SetUp() override { ASSERT_TRUE(shim.started()) << "no " << shim_path(); }
 
   template <class T>
