@@ -290,8 +290,10 @@ void Command::kill_again() {
   kill_timer_ = 0;
   if (!group_) return;
   group_->kill_round();
-  // The main process is dead or dying; its report comes through the reaper. Others may have been born meanwhile.
-  if (group_->empty()) return;
+  // Itself too: without a cgroup one that is still on its way to exec hasn't got its mark yet.
+  if (child_.pidfd) ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
+  // Its report comes through the reaper. Others may have been born meanwhile.
+  if (group_->empty() && !child_.pidfd) return;
   kill_delay_ms_ = std::min<std::int64_t>(kill_delay_ms_ * 2, 200);
   kill_timer_ = host_.loop.after_ms(kill_delay_ms_, [this, self = shared_from_this()] { kill_again(); });
 }

@@ -76,6 +76,8 @@ struct RunResult {
   std::string err;
   ExitStatus exit;
   std::string command;
+  /// The op was known: nothing was started.
+  bool existing = false;
   bool exited = false;
   int after_exit = 0;
   bool out_truncated = false;
@@ -118,6 +120,7 @@ inline Task<Result<RunResult>> run(SessionClient client, StartRequest request) {
   HARENA_CO_TRY(auto attached, co_await client.start_attached(std::move(request)));
   HARENA_CO_TRY(auto result, co_await collect(attached.output));
   result.command = attached.started.command;
+  result.existing = attached.started.existing;
   co_return result;
 }
 
