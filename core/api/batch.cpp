@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <atomic>
 #include <deque>
 
 #include "core/api/sandbox_routes.hpp"
@@ -27,6 +28,8 @@ struct Batch {
   std::size_t next = 0;
   std::size_t under_way = 0;
   bool abandoned = false;
+  /// While the server drains nothing new is begun.
+  std::shared_ptr<const std::atomic<bool>> draining;
   std::deque<std::string> lines;
   http::AsyncEvent ready;
 };
@@ -46,6 +49,10 @@ std::string result_line(std::size_t index, const Result<Sandbox>& created) {
 Task<void> work(ApiServices& services, BatchPtr batch) {
   while (!batch->abandoned && batch->next < batch->requests.size()) {
     const std::size_t index = batch->next++;
+    if (batch->draining && *batch->draining) {
+      batch->lines.push_back(result_line(index, http::stopping_error()));
+      continue;
+    }
     const auto created = co_await create_sandbox(services, batch->principal, batch->context, batch->backend,
                                                  std::move(batch->requests[index]));
     batch->lines.push_back(result_line(index, created));
@@ -95,6 +102,7 @@ Task<Result<Reply>> run_batch(ApiServices& services, ApiCall& call, std::vector<
   batch->backend = call.request.param("backend");
   batch->principal = call.principal;
   batch->context = call.context;
+  batch->draining = call.request.drain_flag();
   HARENA_CO_TRY_STATUS(co_await http::begin_ndjson(call.response));
   const AbandonOnExit abandon{batch};
   const auto executor = co_await boost::asio::this_coro::executor;

@@ -2,13 +2,6 @@
 #include "sdk/http/tls.hpp"
 
 namespace harena {
-namespace {
-
-/// How long a stop waits for requests in flight. Streams can be resumed by their readers, so they are cut after it.
-constexpr std::chrono::seconds kDrain{20};
-
-}  // namespace
-
 Step ApiserverRole::listen_step() {
   return {"api",
           [this]() -> Status {
@@ -26,7 +19,7 @@ Step ApiserverRole::listen_step() {
             return ok_status();
           },
           [this] {
-            server_->stop(kDrain);
+            server_->stop(std::chrono::seconds(parts_.config.limits.drain_s));
             server_.reset();
           }};
 }

@@ -25,6 +25,7 @@ json Config::to_json() const {
           {"limits",
            {{"max_body_bytes", limits.max_body_bytes},
             {"max_connections", limits.max_connections},
+            {"drain_s", limits.drain_s},
             {"io_threads", limits.io_threads},
             {"worker_threads", limits.worker_threads}}},
           {"log", {{"level", log.level}, {"format", log.format}}}};

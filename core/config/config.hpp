@@ -38,6 +38,7 @@ struct LimitsConfig {
   std::int64_t io_threads = 0;              ///< 0: one a CPU
   std::int64_t worker_threads = 32;         ///< for calls that block
   std::int64_t max_connections = 20'000;
+  std::int64_t drain_s = 20;  ///< what requests in flight have at a stop
 };
 
 struct LogConfig {

@@ -53,6 +53,7 @@ void read_numbers(const json& document, Config& config) {
   const auto& limits = document.at("limits");
   config.limits.max_body_bytes = limits.at("max_body_bytes").get<std::int64_t>();
   config.limits.max_connections = limits.at("max_connections").get<std::int64_t>();
+  config.limits.drain_s = limits.at("drain_s").get<std::int64_t>();
   config.limits.io_threads = limits.at("io_threads").get<std::int64_t>();
   config.limits.worker_threads = limits.at("worker_threads").get<std::int64_t>();
   config.log = {document.at("log").at("level").get<std::string>(), document.at("log").at("format").get<std::string>()};

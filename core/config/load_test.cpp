@@ -43,13 +43,14 @@ TEST(Config, EveryKeyIsReadAndShown) {
     "state_dir": "/s", "run_dir": "/r", "plugin_dirs": ["/p"],
     "plugins": {"fake": {"config": {"a": 1}}, "container": {"enabled": false}},
     "edge": {"code": "abc12", "cpu_overcommit": 2.5, "memory_fraction": 0.5, "max_sandboxes": 7},
-    "limits": {"max_body_bytes": 2048, "max_connections": 3, "io_threads": 4, "worker_threads": 5},
+    "limits": {"max_body_bytes": 2048, "max_connections": 3, "drain_s": 9, "io_threads": 4, "worker_threads": 5},
     "log": {"level": "debug", "format": "json"}})", "f").value();
   EXPECT_EQ(config.api.str(), "0.0.0.0:1");
   EXPECT_EQ(config.health.host, "::1");
   EXPECT_EQ(config.tls->key, "/k");
   EXPECT_EQ(config.edge.code, "abc12");
   EXPECT_EQ(config.limits.worker_threads, 5);
+  EXPECT_EQ(config.limits.drain_s, 9);
   EXPECT_EQ(config.plugins.size(), 4u);
   EXPECT_TRUE(config.plugins.at("fake").enabled);
   EXPECT_FALSE(config.plugins.at("container").enabled);

@@ -61,6 +61,8 @@ constexpr const char* kSchema = R"json({
           "description": "Size of a request body that isn't a stream."},
         "max_connections": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 20000,
           "description": "Connections at once."},
+        "drain_s": {"type": "integer", "minimum": 0, "maximum": 3600, "default": 20,
+          "description": "Seconds that requests in flight have to end when the server is stopped."},
         "io_threads": {"type": "integer", "minimum": 0, "maximum": 1024, "default": 0,
           "description": "Threads of the event loops. 0: one a CPU."},
         "worker_threads": {"type": "integer", "minimum": 1, "maximum": 4096, "default": 32,

@@ -158,7 +158,7 @@ Status Daemon::run_until_signal() {
   signalfd_siginfo info{};
   while (::read(heard.get(), &info, sizeof info) < 0 && errno == EINTR) {
   }
-  parts.log->info("stopping: running calls have 20 s to end; sandboxes go on");
+  parts.log->info("stopping: running calls have " + std::to_string(parts.config.limits.drain_s) + " s to end; sandboxes go on");
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // The next signal ends the process at once.
   parts.steps.stop();
   parts.log->info("stopped");

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "sdk/http/error.hpp"
 
@@ -21,11 +22,11 @@ std::string_view chunk_header(std::size_t size, std::array<char, 20>& space) {
 
 }  // namespace
 
-void append_status_line(std::string& out, int status) {
+void append_status_line(std::string& out, int status, std::string_view reason) {
   out += "HTTP/1.1 ";
   out += std::to_string(status);
   out += ' ';
-  out += reason_phrase(status);
+  out += reason.empty() ? std::string_view(reason_phrase(status)) : reason;
   out += kCrlf;
 }
 
@@ -43,11 +44,17 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out += kCrlf;
 }
 
-void append_fields(std::string& out, const Headers& headers) {
+bool append_fields(std::string& out, const Headers& headers, std::optional<std::uint64_t> length) {
+  bool written = false;
   for (const auto& [name, value] : headers) {
-    if (iequals(name, "Content-Length") || iequals(name, "Transfer-Encoding")) continue;
-    append_field(out, name, value);
+    if (iequals(name, "Transfer-Encoding")) continue;
+    if (!iequals(name, "Content-Length")) {
+      append_field(out, name, value);
+    } else if (length && !std::exchange(written, true)) {
+      append_field(out, name, std::to_string(*length));
+    }
   }
+  return written;
 }
 
 Task<Status> BodyWriter::write(std::span<const std::byte> bytes) {

@@ -11,11 +11,13 @@
 
 namespace harena::http {
 
-void append_status_line(std::string& out, int status);
+/// With the status's usual phrase when `reason` is empty.
+void append_status_line(std::string& out, int status, std::string_view reason = {});
 void append_request_line(std::string& out, std::string_view method, std::string_view target);
 void append_field(std::string& out, std::string_view name, std::string_view value);
-/// All fields but those that the framing itself writes (Content-Length, Transfer-Encoding).
-void append_fields(std::string& out, const Headers& headers);
+/// All fields but those that the framing itself writes (Content-Length, Transfer-Encoding). With `length` a Content-Length
+/// that is among them keeps its place and spelling, with that value; true if there was one.
+bool append_fields(std::string& out, const Headers& headers, std::optional<std::uint64_t> length = std::nullopt);
 
 enum class BodyKind { none, length, chunked, until_close };
 

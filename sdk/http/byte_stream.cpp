@@ -1,6 +1,7 @@
 #include "sdk/http/byte_stream.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -25,6 +26,8 @@ class PrefixedStream final : public ByteStream {
   }
   Task<Status> shutdown_write() override { return stream_->shutdown_write(); }
   void close() override { stream_->close(); }
+  void abort() override { stream_->abort(); }
+  std::size_t unsent() const override { return stream_->unsent(); }
   int poll_fd() const override { return stream_->poll_fd(); }
   std::string peer() const override { return stream_->peer(); }
 
@@ -45,14 +48,64 @@ class PrefixedStream final : public ByteStream {
   std::size_t offset_ = 0;
 };
 
-// One direction of pump(): an error ends both, since what was lost can't be made good.
-Task<void> pump_one_way(ByteStream& from, ByteStream& to, Status& outcome) {
-  auto copied = co_await copy_until_eof(from, to);
-  if (copied.ok()) co_return;
-  if (outcome.ok()) outcome = std::move(copied).error();
-  from.close();
-  to.close();
+// How long a side may take for what was sent to it before it is closed, when the other side is gone.
+constexpr std::chrono::seconds kParting{2};
+constexpr std::chrono::milliseconds kPartingStep{10};
+
+struct Pump {
+  Status outcome;
+  ByteStream* broken = nullptr;  ///< can't be read any more
+  ByteStream* deaf = nullptr;    ///< its peer is gone, and it may be in the middle of sending
+  void failed(Error error) {
+    if (outcome.ok()) outcome = std::move(error);
+  }
+};
+
+Task<void> pump_one_way(ByteStream& from, ByteStream& to, Pump& pump) {
+  std::vector<std::byte> block(kBlockBytes);
+  while (true) {
+    auto count = co_await from.read(block);
+    if (!count.ok()) {
+      if (pump.broken == nullptr) pump.broken = &from;  // else it was cancelled, for the other one broke
+      co_return pump.failed(std::move(count).error());
+    }
+    if (*count == 0) break;
+    auto written = co_await to.write(std::span<const std::byte>(block).first(*count));
+    if (!written.ok()) {
+      if (pump.deaf == nullptr) pump.deaf = &from;
+      co_return pump.failed(std::move(written).error());
+    }
+  }
+  auto ended = co_await to.shutdown_write();
+  if (!ended.ok()) pump.failed(std::move(ended).error());
 }
+
+// The end of one direction ends the other only if that one has nobody to write to.
+struct UntilBroken {
+  const Pump& pump;
+  template <class... Results>
+  asio::cancellation_type operator()(const Results&...) const noexcept {
+    return pump.broken != nullptr ? asio::cancellation_type::all : asio::cancellation_type::none;
+  }
+};
+
+// A reset overtakes what is on its way, so that is waited for; no event tells of it.
+Task<void> break_off(ByteStream& stream) {
+  const auto deadline = std::chrono::steady_clock::now() + kParting;
+  while (stream.unsent() > 0 && std::chrono::steady_clock::now() < deadline) co_await sleep_for(kPartingStep);
+  stream.abort();
+}
+
+Task<Result<bool>> read_to_end(ByteStream& stream) {
+  std::vector<std::byte> block(kBlockBytes);
+  while (true) {
+    HARENA_CO_TRY(const std::size_t count, co_await stream.read(block));
+    if (count == 0) co_return true;
+  }
+}
+
+// Closing with unread bytes would make the kernel reset the connection, and the peer lose what it hasn't read yet.
+Task<void> part_from(ByteStream& stream) { (void)co_await with_timeout(read_to_end(stream), kParting, "parting"); }
 
 }  // namespace
 
@@ -84,17 +137,23 @@ Task<Result<std::uint64_t>> copy_until_eof(ByteStream& from, ByteStream& to) {
 
 Task<Status> pump(ByteStream& a, ByteStream& b) {
   const auto executor = co_await asio::this_coro::executor;
-  Status outcome;
+  Pump state;
+  UntilBroken until_broken{state};
   auto [order, first, second] =
       co_await asio::experimental::make_parallel_group(
-          asio::co_spawn(executor, pump_one_way(a, b, outcome), asio::deferred),
-          asio::co_spawn(executor, pump_one_way(b, a, outcome), asio::deferred))
-          .async_wait(asio::experimental::wait_for_one_error(), asio::use_awaitable);
+          asio::co_spawn(executor, pump_one_way(a, b, state), asio::deferred),
+          asio::co_spawn(executor, pump_one_way(b, a, state), asio::deferred))
+          .async_wait(until_broken, asio::use_awaitable);
+  const bool cancelled = state.broken == nullptr && (first || second);
+  if (state.broken != nullptr) {
+    co_await break_off(state.broken == &a ? b : a);
+  } else if (state.deaf != nullptr && !cancelled) {
+    co_await part_from(*state.deaf);
+  }
   a.close();
   b.close();
-  if (first) std::rethrow_exception(first);
-  if (second) std::rethrow_exception(second);
-  co_return std::move(outcome);
+  if (cancelled) std::rethrow_exception(first ? first : second);
+  co_return std::move(state.outcome);
 }
 
 }  // namespace harena::http

@@ -30,6 +30,11 @@ class ByteStream {
   virtual Task<Status> shutdown_write() = 0;
   /// Drops both directions at once; pending calls end with an error. Idempotent.
   virtual void close() = 0;
+  /// close() that tells the peer that something broke: a reset where the stream has one. What was written and not yet
+  /// taken by the peer may be lost.
+  virtual void abort() { close(); }
+  /// Bytes written that the peer's kernel hasn't taken yet; 0 where nobody can tell.
+  virtual std::size_t unsent() const { return 0; }
   /// The descriptor to poll for hang-up, borrowed; -1 if there is none.
   virtual int poll_fd() const { return -1; }
   /// Who is at the other end, for logs: "127.0.0.1:4711", "unix", "memory".
@@ -44,8 +49,10 @@ std::unique_ptr<ByteStream> with_prefix(std::unique_ptr<ByteStream> stream, std:
 /// Copies until end of file, then ends the writing side of `to`; bytes copied, or the first error.
 Task<Result<std::uint64_t>> copy_until_eof(ByteStream& from, ByteStream& to);
 
-/// Copies both ways until both directions have ended or one fails; an end in one direction is passed on and the
-/// other goes on (half-close). Both streams are closed at the end. Memory: two blocks of 64 KiB.
+/// Copies both ways until both directions have ended; an end in one direction is passed on and the other goes on
+/// (half-close). A side that takes nothing any more ends that direction only: what it had still to say is passed on. A side that
+/// breaks (reset) is passed on as a break, after what it had sent before. Both streams are closed at the end; the first
+/// error is returned. Memory: two blocks of 64 KiB.
 Task<Status> pump(ByteStream& a, ByteStream& b);
 
 }  // namespace harena::http

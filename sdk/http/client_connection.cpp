@@ -24,8 +24,10 @@ bool announces_empty_body(const std::string& method) {
 std::string wire_head(const ClientHead& head) {
   std::string out;
   append_request_line(out, head.method, head.target);
-  append_fields(out, head.headers);
-  if (head.body == BodyKind::length) append_field(out, "Content-Length", std::to_string(head.length));
+  std::optional<std::uint64_t> length;
+  if (head.body == BodyKind::length) length = head.length;
+  const bool has_length = append_fields(out, head.headers, length);
+  if (length && !has_length) append_field(out, "Content-Length", std::to_string(head.length));
   if (head.body == BodyKind::chunked) append_field(out, "Transfer-Encoding", "chunked");
   if (head.body == BodyKind::none && announces_empty_body(head.method)) append_field(out, "Content-Length", "0");
   out += "\r\n";
@@ -63,6 +65,8 @@ Task<Status> ClientConnection::finish_body(const Headers& trailers) {
   sent_ = status.ok();
   co_return status;
 }
+
+Task<Result<bool>> ClientConnection::wait_for_answer() { co_return co_await reader_.wait_for_bytes(); }
 
 Task<Result<ResponseHead>> ClientConnection::read_head(bool with_interim) {
   while (true) {

@@ -48,6 +48,8 @@ class ClientConnection {
   /// Ends the body; trailers with a chunked one only.
   Task<Status> finish_body(const Headers& trailers);
 
+  /// Until some byte of an answer is there; false at the end of the connection. Reads nothing of it: it can be cancelled.
+  Task<Result<bool>> wait_for_answer();
   /// The next head. Interim answers (1xx but 101) are skipped unless `with_interim`. Errors: unavailable (the connection
   /// ended; `untouched()` tells whether before any byte), invalid_argument (no HTTP).
   Task<Result<ResponseHead>> read_head(bool with_interim = false);

@@ -1,6 +1,7 @@
 #include "sdk/http/connection.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
 #include <poll.h>
 
@@ -73,7 +74,18 @@ void Connection::cancel() {
 
 void Connection::drain() {
   keep_alive_ = false;
+  const bool busy = phase_ == Phase::handling || phase_ == Phase::taken_over;
+  if (busy && last_words_) cancel();
+}
+
+void Connection::close_idle() {
   if (phase_ == Phase::waiting) cancel();
+}
+
+void Connection::set_last_words(std::string text) {
+  last_words_ = std::move(text);
+  // Not from here: the handler that calls this is on the stack.
+  if (shard_->core().draining) asio::post(shard_->loop(), [self = shared_from_this()] { self->drain(); });
 }
 
 // ---- the life of a connection ----
@@ -121,7 +133,6 @@ Task<bool> Connection::serve_one() {
   const auto& options = shard_->core().options;
   reader_->buffer().shrink();
   set_phase(Phase::waiting, std::exchange(first_, false) ? options.header_timeout : options.idle_timeout);
-  if (shard_->core().draining && reader_->buffer().empty()) co_return false;
   const auto some = co_await reader_->wait_for_bytes();
   if (!some.ok() || !*some) co_return false;
   set_phase(Phase::head, options.header_timeout);
@@ -138,6 +149,7 @@ Task<void> Connection::refuse(const Error& error, int status) {
   const auto body = error_body(error);
   Headers headers;
   headers.add("Content-Type", "application/json");
+  if (status == 503) headers.add("Retry-After", "1");
   (void)co_await send(status, headers, body);
 }
 
@@ -146,6 +158,9 @@ Task<bool> Connection::handle(MessageHead head) {
   head_only_ = head.method == "HEAD";
   keep_alive_ = reader_->keep_alive() && !shard_->core().draining;
   expects_continue_ = false;
+  continue_deferred_ = false;
+  reason_.clear();
+  last_words_.reset();
   body_writer_.reset();
   fin_seen_.reset();
   body_read_at_ = {};
@@ -157,7 +172,21 @@ Task<bool> Connection::handle(MessageHead head) {
       co_return false;
     }
   }
+  if (!shard_->core().enter()) {
+    const auto error = stopping_error();
+    co_await refuse(error, 503);
+    co_return false;
+  }
   set_phase(Phase::handling, std::chrono::milliseconds(0));
+  co_return co_await handle_counted(std::move(head));
+}
+
+Task<bool> Connection::handle_counted(MessageHead head) {
+  struct Leave {
+    ServerCore& core;
+    ~Leave() { core.leave(); }
+  };
+  const Leave leave{shard_->core()};
   co_return co_await answer(std::move(head));
 }
 
@@ -165,6 +194,7 @@ Task<bool> Connection::answer(MessageHead head) {
   const auto started = std::chrono::steady_clock::now();
   Request request({std::move(head.method), std::move(head.target), std::move(head.headers), peer_}, *this);
   request.set_cancel_flag(cancelled_);
+  request.set_drain_flag(shard_->drain_flag());
   ResponseWriter response(request, *this);
   const auto outcome = co_await call_handler(request, response);
   // A cancellation was for the handler; without this every co_await from here on would throw.
@@ -196,9 +226,21 @@ Task<Status> Connection::call_handler(Request& request, ResponseWriter& response
   }
 }
 
+// The server is being stopped, or the client has gone: the one who may still listen is told.
+Task<Status> Connection::take_leave(ResponseWriter& response) {
+  const bool resumable = last_words_ && response.begun() && !response.finished();
+  if (gone_ || writing_ || (response.begun() && !resumable)) co_return make_error(ErrorCode::cancelled, "cancelled");
+  if (!response.begun()) {
+    const auto error = stopping_error();
+    co_return co_await response.send_error(error);
+  }
+  HARENA_CO_TRY_STATUS(co_await response.write(*last_words_));
+  co_return co_await response.finish();
+}
+
 // Whatever the handler left open is brought to an end: an answer, or an error that says to break the connection off.
 Task<Status> Connection::settle(const Status& outcome, ResponseWriter& response) {
-  if (*cancelled_) co_return make_error(ErrorCode::cancelled, "cancelled");
+  if (*cancelled_) co_return co_await take_leave(response);
   if (response.finished()) co_return ok_status();
   if (response.begun()) co_return make_error(ErrorCode::aborted, "the handler left its answer unfinished");
   const auto nothing = make_error(ErrorCode::internal, "the handler gave no answer");
@@ -249,12 +291,13 @@ std::optional<std::uint64_t> Connection::body_length() const {
 
 Task<Result<std::size_t>> Connection::read_body(std::span<std::byte> into) {
   if (reader_->done()) co_return std::size_t{0};
-  if (std::exchange(expects_continue_, false)) {
+  if (expects_continue_ && !continue_deferred_) {
     const Headers none;
     HARENA_CO_TRY_STATUS(co_await inform(100, none));
   }
   auto count = co_await reader_->read_body(into);
   body_read_at_ = std::chrono::steady_clock::now();
+  expects_continue_ = false;  // a client that sends its body doesn't wait any more
   if (!count.ok()) keep_alive_ = false;
   co_return count;
 }

@@ -32,8 +32,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   /// For the tick: -1 unless a handler runs that must hear of the client's departure.
   int watched_fd() const;
   void tick(TimePoint now, short poll_events);
-  /// Closes now if idle, else after the request in flight.
+  /// No further request; ends the one in flight if it can be gone on with elsewhere.
   void drain();
+  void close_idle();
   /// Cancels what runs.
   void cancel();
 
@@ -47,8 +48,10 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   Task<bool> serve_one();
   Task<void> refuse(const Error& error, int status);
   Task<bool> handle(MessageHead head);
+  Task<bool> handle_counted(MessageHead head);
   Task<bool> answer(MessageHead head);
   Task<Status> call_handler(Request& request, ResponseWriter& response);
+  Task<Status> take_leave(ResponseWriter& response);
   Task<Status> settle(const Status& outcome, ResponseWriter& response);
   Task<bool> discard_body();
   Task<void> linger();
@@ -58,6 +61,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   Task<Result<std::size_t>> read_body(std::span<std::byte> into) override;
   const Headers& trailers() const override { return reader_->trailers(); }
   std::optional<std::uint64_t> body_length() const override;
+  void defer_continue() override { continue_deferred_ = true; }
 
   Task<Status> inform(int status, const Headers& headers) override;
   Task<Status> send(int status, const Headers& headers, std::string_view body) override;
@@ -65,6 +69,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   Task<Status> write(std::span<const std::byte> bytes) override;
   Task<Status> finish(const Headers& trailers) override;
   Task<Result<std::unique_ptr<ByteStream>>> upgrade(int status, const Headers& headers) override;
+  void set_reason(std::string reason) override { reason_ = std::move(reason); }
+  void set_last_words(std::string text) override;
 
   std::string answer_head(int status, const Headers& headers, BodyKind kind, std::uint64_t length);
   BodyKind body_kind(int status, bool has_length) const;
@@ -95,6 +101,11 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   bool head_only_ = false;
   bool http10_ = false;
   bool expects_continue_ = false;
+  bool continue_deferred_ = false;
+  std::string reason_;
+  std::optional<std::string> last_words_;
+  /// A write has begun and hasn't ended well: what is on the wire may be half of something.
+  bool writing_ = false;
   bool keep_alive_ = false;
   std::optional<BodyWriter> body_writer_;
 };

@@ -1,5 +1,7 @@
 // A connection as the sink of its answers.
 #include <array>
+#include <charconv>
+#include <utility>
 
 #include "sdk/http/connection.hpp"
 #include "sdk/http/error.hpp"
@@ -14,13 +16,26 @@ constexpr std::size_t kMaxJoinedBytes = 16 * 1024;
 
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
+// What a 304 says of the length is the representation's, which isn't sent.
+std::optional<std::uint64_t> length_field(int status, const Headers& headers, BodyKind kind, std::uint64_t length) {
+  if (kind == BodyKind::length) return length;
+  if (status != 304) return std::nullopt;
+  const auto text = headers.get("Content-Length").value_or("");
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 template <class Write>
 Task<Status> Connection::guarded_write(Write write) {
   write_deadline_ = std::chrono::steady_clock::now() + shard_->core().options.write_stall_timeout;
+  writing_ = true;
   auto status = co_await write();
   write_deadline_ = TimePoint::max();
+  writing_ = !status.ok();
   if (!status.ok() && status.error().code == ErrorCode::unavailable) gone_ = true;
   co_return status;
 }
@@ -30,11 +45,11 @@ std::string Connection::answer_head(int status, const Headers& headers, BodyKind
   if (kind == BodyKind::until_close) keep_alive_ = false;
   std::string head;
   head.reserve(256);
-  append_status_line(head, status);
-  append_fields(head, headers);
+  append_status_line(head, status, std::exchange(reason_, std::string()));
+  const bool has_length = append_fields(head, headers, length_field(status, headers, kind, length));
   if (!headers.contains("Date")) append_field(head, "Date", shard_->http_date());
-  if (kind == BodyKind::length) append_field(head, "Content-Length", std::to_string(length));
-  if (kind == BodyKind::chunked) append_field(head, "Transfer-Encoding", "chunked");
+  if (kind == BodyKind::length && !has_length) append_field(head, "Content-Length", std::to_string(length));
+  if (kind == BodyKind::chunked && !head_only_) append_field(head, "Transfer-Encoding", "chunked");
   if (!keep_alive_) append_field(head, "Connection", "close");
   if (keep_alive_ && http10_) append_field(head, "Connection", "keep-alive");
   head += "\r\n";
@@ -48,9 +63,10 @@ BodyKind Connection::body_kind(int status, bool has_length) const {
 }
 
 Task<Status> Connection::inform(int status, const Headers& headers) {
+  if (status == 100) expects_continue_ = false;
   if (http10_) co_return ok_status();
   std::string head;
-  append_status_line(head, status);
+  append_status_line(head, status, std::exchange(reason_, std::string()));
   append_fields(head, headers);
   head += "\r\n";
   co_return co_await guarded_write([&] { return stream_->write(std::string_view(head)); });
@@ -90,7 +106,7 @@ Task<Result<std::unique_ptr<ByteStream>>> Connection::upgrade(int status, const 
     co_return make_error(ErrorCode::invalid_argument, "a request with an unread body can't be upgraded");
   }
   std::string head;
-  append_status_line(head, status);
+  append_status_line(head, status, std::exchange(reason_, std::string()));
   append_fields(head, headers);
   head += "\r\n";
   HARENA_CO_TRY_STATUS(co_await guarded_write([&] { return stream_->write(std::string_view(head)); }));

@@ -121,4 +121,10 @@ Error parse_error(int status, std::string_view body) {
   return error;
 }
 
+Error stopping_error() {
+  auto error = infrastructure_error(ErrorCode::unavailable, "draining", "the server is being stopped; ask again when it is back");
+  error.retry = Retry::same_node;
+  return error;
+}
+
 }  // namespace harena::http

@@ -33,4 +33,7 @@ std::string error_body(const Error& error);
 /// From an answer with status >= 400; a body of another shape becomes the message (its first 200 bytes).
 Error parse_error(int status, std::string_view body);
 
+/// What a server that is being stopped answers: unavailable, infrastructure (`draining`), retry on the same node.
+Error stopping_error();
+
 }  // namespace harena::http

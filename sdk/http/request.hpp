@@ -28,6 +28,8 @@ class BodySource {
   virtual const Headers& trailers() const = 0;
   /// As announced; nullopt with a chunked body.
   virtual std::optional<std::uint64_t> body_length() const = 0;
+  /// See Request::defer_continue().
+  virtual void defer_continue() {}
 };
 
 /// A body in memory.
@@ -83,6 +85,9 @@ class Request {
   /// 1 to into.size() body bytes, 0 at the end; the first call answers `Expect: 100-continue`. The socket is read
   /// only as the body is read: this is the back-pressure. Errors: those of BodySource.
   Task<Result<std::size_t>> read(std::span<std::byte> into) { return body_.read_body(into); }
+  /// `Expect: 100-continue` is left to the handler: read() waits for the body without asking for it, and the handler
+  /// says inform(100) when it wants it. Call it before the first read().
+  void defer_continue() { body_.defer_continue(); }
   /// The whole body. resource_exhausted if it is larger than `limit_bytes`.
   Task<Result<std::string>> read_all(std::size_t limit_bytes);
   const Headers& trailers() const { return body_.trailers(); }
@@ -92,6 +97,10 @@ class Request {
   /// Work on other threads may hold the flag.
   bool cancelled() const { return cancel_flag_->load(std::memory_order_relaxed); }
   std::shared_ptr<const std::atomic<bool>> cancel_flag() const { return cancel_flag_; }
+  /// The server is being stopped: a handler with much still to do does well to end with what it has.
+  bool draining() const { return drain_flag_ && drain_flag_->load(std::memory_order_relaxed); }
+  std::shared_ptr<const std::atomic<bool>> drain_flag() const { return drain_flag_; }
+  void set_drain_flag(std::shared_ptr<const std::atomic<bool>> flag) { drain_flag_ = std::move(flag); }
   void set_cancel_flag(std::shared_ptr<const std::atomic<bool>> flag) { cancel_flag_ = std::move(flag); }
 
  private:
@@ -100,6 +109,7 @@ class Request {
   std::string route_;
   std::map<std::string, std::string, std::less<>> params_;
   std::shared_ptr<const std::atomic<bool>> cancel_flag_;
+  std::shared_ptr<const std::atomic<bool>> drain_flag_;
 };
 
 }  // namespace harena::http

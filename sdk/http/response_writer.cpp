@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include "sdk/http/error.hpp"
 #include "sdk/http/request.hpp"
 #include "sdk/http/websocket.hpp"
@@ -57,6 +59,13 @@ Task<Status> ResponseWriter::send_error(const Error& error, const nlohmann::json
   if (code == 401) headers.add("WWW-Authenticate", "Bearer");
   const auto text = error_body(error, details);
   co_return co_await send(code, std::move(headers), text);
+}
+
+Status ResponseWriter::set_reason(std::string reason) {
+  const bool bad = std::any_of(reason.begin(), reason.end(), [](unsigned char c) { return (c < ' ' && c != '\t') || c == 127; });
+  if (bad) return make_error(ErrorCode::invalid_argument, "a reason phrase with control characters");
+  sink_.set_reason(std::move(reason));
+  return ok_status();
 }
 
 Task<Status> ResponseWriter::inform(int status, Headers headers) {

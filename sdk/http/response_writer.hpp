@@ -35,6 +35,9 @@ class ResponseSink {
   virtual Task<Status> finish(const Headers& trailers) = 0;
   /// A head, after which the connection is a stream of bytes.
   virtual Task<Result<std::unique_ptr<ByteStream>>> upgrade(int status, const Headers& headers) = 0;
+  /// See ResponseWriter. A sink that has no such thing drops it.
+  virtual void set_reason(std::string) {}
+  virtual void set_last_words(std::string) {}
 };
 
 /// One answer to one request. Calls in the wrong order (two answers, write before begin) return failed_precondition
@@ -52,6 +55,14 @@ class ResponseWriter {
   Task<Status> send_error(const Error& error);
   Task<Status> send_error(const Error& error, const nlohmann::json& details,
                           std::optional<int> status = std::nullopt);
+
+  /// The phrase behind the status of the next head, in the place of the usual one; it is only ever read by people.
+  /// invalid_argument if it has control characters.
+  Status set_reason(std::string reason);
+  /// Says that the client can come back for the rest of this answer. A server that stops then doesn't wait for the
+  /// handler: it cancels it, sends `text` (the answer's own way to say "go on elsewhere") and ends the body properly.
+  /// Nothing is sent when a write() was cut in the middle: the client sees a lost connection then.
+  void set_last_words(std::string text) { sink_.set_last_words(std::move(text)); }
 
   /// An interim answer such as 103.
   Task<Status> inform(int status, Headers headers);

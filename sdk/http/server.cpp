@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
 
 #include "sdk/http/listener.hpp"
@@ -23,6 +24,9 @@ struct Acceptor {
   asio::cancellation_signal signal;
   std::promise<void> ended;
 };
+
+// What closed connections have to send what is left and to hear the other side's end.
+constexpr std::chrono::milliseconds kClosing{500};
 
 // Too many: said at once and without waiting, whether it arrives or not.
 void refuse_connection(UniqueFd fd) {
@@ -101,10 +105,14 @@ std::size_t Server::connections() const { return impl_->core->connections; }
 void Server::stop(std::chrono::milliseconds deadline) {
   using Clock = std::chrono::steady_clock;
   auto& core = *impl_->core;
+  const auto until = Clock::now() + deadline;
   core.draining = true;
-  std::call_once(impl_->accepting_ended, [&] { impl_->stop_accepting(); });
   for (auto& shard : impl_->shards) shard->drain_soon();
-  if (core.wait_until_empty(Clock::now() + deadline)) return;
+  // Meanwhile who comes is told why and when to come again, which a closed port wouldn't.
+  core.wait_until_idle(until);
+  std::call_once(impl_->accepting_ended, [&] { impl_->stop_accepting(); });
+  for (auto& shard : impl_->shards) shard->close_idle_soon();
+  if (core.wait_until_empty(std::min(until, Clock::now() + kClosing))) return;
   // A handler may catch its cancellation and wait for something else, so it is told again.
   do {
     for (auto& shard : impl_->shards) shard->cancel_soon();

@@ -95,8 +95,9 @@ class Server {
   std::uint16_t port(std::size_t i = 0) const;
   std::size_t connections() const;
 
-  /// No new connections, and idle ones are closed; requests in flight have `deadline` to end, then are cancelled.
-  /// Returns when all handlers have ended. Idempotent, thread-safe; never call it on an I/O thread.
+  /// Requests in flight have `deadline` to end; those whose answer can be gone on with later (set_last_words) end at once;
+  /// new ones are answered 503 `draining`. Then no connection is accepted any more, idle ones are closed, and what
+  /// still runs is cancelled, with that same 503 where no answer has begun. Returns when all handlers have ended. Idempotent, thread-safe; never call it on an I/O thread.
   void stop(std::chrono::milliseconds deadline);
 
  private:

@@ -18,6 +18,23 @@ constexpr std::chrono::milliseconds kTick{200};
 
 }  // namespace
 
+bool ServerCore::enter() {
+  std::lock_guard lock(mutex_);
+  if (draining) return false;
+  ++in_flight_;
+  return true;
+}
+
+void ServerCore::leave() {
+  std::lock_guard lock(mutex_);
+  if (--in_flight_ == 0) empty_.notify_all();
+}
+
+void ServerCore::wait_until_idle(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  empty_.wait_until(lock, deadline, [&] { return in_flight_ == 0; });
+}
+
 bool ServerCore::wait_until_empty(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   return empty_.wait_until(lock, deadline, [&] { return connections == 0; });
@@ -40,6 +57,13 @@ void Shard::drain_soon() {
   asio::post(loop_, [self = shared_from_this()] {
     const std::vector<Connection*> all(self->connections_.begin(), self->connections_.end());
     for (auto* connection : all) connection->drain();
+  });
+}
+
+void Shard::close_idle_soon() {
+  asio::post(loop_, [self = shared_from_this()] {
+    const std::vector<Connection*> all(self->connections_.begin(), self->connections_.end());
+    for (auto* connection : all) connection->close_idle();
   });
 }
 

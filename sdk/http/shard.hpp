@@ -27,6 +27,11 @@ struct ServerCore {
   std::atomic<bool> draining{false};
   std::atomic<std::size_t> connections{0};
 
+  /// A request begins; false, and it doesn't, once the server drains.
+  bool enter();
+  void leave();
+  /// Waits until no request is in flight, at most until `deadline`.
+  void wait_until_idle(std::chrono::steady_clock::time_point deadline);
   /// Waits until no connection is left, at most until `deadline`; true if so.
   bool wait_until_empty(std::chrono::steady_clock::time_point deadline);
   void connection_ended();
@@ -34,6 +39,7 @@ struct ServerCore {
  private:
   std::mutex mutex_;
   std::condition_variable empty_;
+  std::size_t in_flight_ = 0;
 };
 
 /// All but the constructor and the *_soon functions run on the loop.
@@ -43,13 +49,17 @@ class Shard : public std::enable_shared_from_this<Shard> {
 
   /// Takes an accepted socket; thread-safe. The connection was counted by the caller.
   void serve_soon(UniqueFd take_fd, std::shared_ptr<TlsContext> tls);
-  /// Closes what idles; thread-safe.
+  /// Ends what can be gone on with elsewhere; thread-safe.
   void drain_soon();
+  /// Closes what idles; thread-safe.
+  void close_idle_soon();
   /// Cancels everything; thread-safe.
   void cancel_soon();
 
   boost::asio::io_context& loop() { return loop_; }
   ServerCore& core() { return *core_; }
+  /// Set while the server drains; outlives the server.
+  std::shared_ptr<const std::atomic<bool>> drain_flag() const { return {core_, &core_->draining}; }
   void ended(Connection* connection);
   /// The Date of answers, made once a second.
   const std::string& http_date();

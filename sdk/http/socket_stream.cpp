@@ -4,6 +4,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -83,6 +85,16 @@ class SocketStream final : public ByteStream {
   void close() override {
     boost::system::error_code ignored;
     socket_.close(ignored);
+  }
+
+  void abort() override {
+    boost::system::error_code ignored;
+    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+    socket_.close(ignored);
+  }
+  std::size_t unsent() const override {
+    int count = 0;
+    return ::ioctl(poll_fd(), SIOCOUTQ, &count) == 0 && count > 0 ? static_cast<std::size_t>(count) : 0;
   }
 
   int poll_fd() const override { return const_cast<StreamSocket&>(socket_).native_handle(); }

@@ -90,6 +90,8 @@ class TlsStream final : public ByteStream {
   }
 
   void close() override { below_->close(); }
+  void abort() override { below_->abort(); }
+  std::size_t unsent() const override { return below_->unsent(); }
   int poll_fd() const override { return below_->poll_fd(); }
   std::string peer() const override { return below_->peer(); }
 

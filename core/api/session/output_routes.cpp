@@ -269,6 +269,8 @@ Task<Status> command_output(Request& request, ResponseWriter& response, SessionC
   }
   HARENA_CO_TRY(auto output, co_await link.client.attach(attach));
   bool binary = request.header("Accept").value_or("").find(kFramesType) != std::string_view::npos;
+  const std::string stopping = error_json(http::stopping_error()).dump();
+  response.set_last_words(binary ? binary_frame(FrameKind::error, 0, stopping) : stopping + "\n");
   HARENA_CO_TRY_STATUS(co_await begin_output(response, binary));
   OutputAnswer answer(response, std::move(output), binary);
   co_return co_await answer.run();
@@ -280,6 +282,7 @@ Task<Status> attach_command(Request& request, ResponseWriter& response, SessionC
   HARENA_CO_TRY(auto info, co_await link.client.info(attach.command));
   HARENA_CO_TRY(auto output, co_await link.client.attach(attach));
   http::WebSocketOptions options;
+  response.set_last_words("");  // whoever sits there can attach again, from the offset
   HARENA_CO_TRY(auto socket, co_await response.accept_websocket(options));
   Terminal terminal(*socket, std::move(output));
   HARENA_CO_TRY_STATUS(co_await terminal.run());
