@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "shim/listeners.hpp"
 
 namespace harena::shim {
 namespace {
@@ -83,6 +86,7 @@ void DialOperation::begin() {
 void DialOperation::try_next() {
   connection_.loop().forget(watch_);
   socket_.reset();
+  if (hosts_.empty()) add_listeners();
   if (hosts_.empty()) return give_up();
   Address address;
   bool parsed = parse_address(hosts_.back(), request_.port, address);
@@ -97,6 +101,15 @@ void DialOperation::try_next() {
     return try_next();
   }
   watch_ = connection_.loop().watch(socket_.get(), EPOLLOUT, [this](std::uint32_t) { on_connected(); });
+}
+
+// "localhost" is any address of the sandbox: after the usual two, those where the port is in fact listened on.
+void DialOperation::add_listeners() {
+  if (request_.host != "localhost" || std::exchange(listeners_added_, true)) return;
+  for (auto& address : listening_addresses(request_.port)) {
+    if (address != "127.0.0.1" && address != "::1") hosts_.push_back(std::move(address));
+  }
+  std::reverse(hosts_.begin(), hosts_.end());  // tried from the back
 }
 
 void DialOperation::on_connected() {

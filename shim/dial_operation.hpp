@@ -15,6 +15,7 @@ class DialOperation : public Operation {
 
  private:
   void try_next();
+  void add_listeners();
   void on_connected();
   void give_up();
 
@@ -23,6 +24,7 @@ class DialOperation : public Operation {
   UniqueFd socket_;
   EventLoop::Id watch_ = 0;
   EventLoop::Id timer_ = 0;
+  bool listeners_added_ = false;
   int last_error_ = 0;
 };
 

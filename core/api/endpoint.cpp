@@ -8,7 +8,8 @@ using http::Task;
 
 Result<std::string> bearer_token(const http::Request& request) {
   constexpr std::string_view kScheme = "bearer ";
-  const auto header = request.header("Authorization").value_or("");
+  const auto own = request.header(kOwnAuthorization);
+  const auto header = own ? *own : request.header("Authorization").value_or("");
   const bool is_bearer = header.size() > kScheme.size() &&
                          std::equal(kScheme.begin(), kScheme.end(), header.begin(), [](char a, char b) {
                            return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));

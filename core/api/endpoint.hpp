@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/api/call.hpp"
 #include "core/contracts/identity.hpp"
@@ -42,7 +43,10 @@ class ApiRouter {
   Status status_;
 };
 
-/// The token of `Authorization: Bearer TOKEN`; unauthenticated says what a call must carry.
+/// A call that has this field brings our credential in it: its Authorization is somebody else's (a sandbox's, behind /ports).
+inline constexpr std::string_view kOwnAuthorization = "Harena-Authorization";
+
+/// The token of `Authorization: Bearer TOKEN` (or of kOwnAuthorization); unauthenticated says what a call must carry.
 Result<std::string> bearer_token(const http::Request& request);
 
 }  // namespace harena

@@ -94,6 +94,8 @@ Task<Result<Reply>> SessionGate::forward(ApiCall& call) {
   };
   PortForward to;
   to.port = port;
+  const bool own = call.request.headers().contains(kOwnAuthorization);
+  to.private_headers = {std::string(own ? kOwnAuthorization : "Authorization")};
   to.rest = call.request.route().ends_with("{*rest}") ? call.request.param("rest") : "";
   HARENA_CO_TRY_STATUS(co_await forward_to_port(call.request, call.response, std::move(to), dial));
   co_return Reply::already_sent();

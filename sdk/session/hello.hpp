@@ -84,7 +84,7 @@ struct Window {
 /// invalid_argument for an address that isn't the sandbox's, deadline_exceeded.
 struct DialRequest {
   static constexpr bool kIsMessage = true;
-  /// "127.0.0.1", "::1", "localhost" (IPv4 first, then IPv6) or an address of the sandbox.
+  /// "127.0.0.1", "::1", "localhost" (IPv4 first, then IPv6, then wherever the port is listened on) or an address of the sandbox.
   std::string host = "localhost";
   std::uint16_t port = 0;
   std::uint32_t timeout_ms = 10'000;

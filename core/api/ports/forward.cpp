@@ -19,6 +19,15 @@ bool is_closed_port(const Error& error) {
   return error.code == ErrorCode::unavailable && error.cause != Cause::infrastructure;
 }
 
+// The connection to the sandbox carries one request: it is told so (RFC 9112 9.3). An upgrade is for the sandbox to
+// decide on, so its Connection field and what that names (HTTP2-Settings, ...) stay.
+void keep_for_one_connection(http::Headers& headers) {
+  const bool trailers = headers.has_token("TE", "trailers");
+  http::remove_hop_by_hop(headers);
+  headers.add("Connection", trailers ? "close, TE" : "close");
+  if (trailers) headers.add("TE", "trailers");
+}
+
 http::Task<Status> answer_open_error(http::ResponseWriter& response, const PortForward& to, Error error) {
   if (!is_closed_port(error)) co_return std::move(error);
   auto message = "nothing listens on port " + std::to_string(to.port) + " in the sandbox: " + error.message;
@@ -47,19 +56,11 @@ http::ClientHead forwarded_head(const http::Request& request, const PortForward&
   head.method = request.method();
   head.target = "/" + to.rest;
   if (const auto query = request.raw_query()) head.target.append("?").append(*query);
+  // Not allowed on the wire, and no name of ours; but it isn't for us to cut it off.
+  if (const auto mark = request.target().find('#'); mark != std::string::npos) head.target += request.target().substr(mark);
   head.headers = request.headers();
-  const bool trailers = head.headers.has_token("TE", "trailers");
-  const std::string protocol(head.headers.get("Upgrade").value_or(""));
-  http::remove_hop_by_hop(head.headers);
   for (const auto& name : to.private_headers) head.headers.remove(name);
-  head.headers.remove("Expect");  // the server answers it when the body is first read
-  if (keep_upgrade) {
-    head.headers.add("Connection", "Upgrade");
-    head.headers.add("Upgrade", protocol);
-  } else if (trailers) {
-    head.headers.add("Connection", "TE");
-    head.headers.add("TE", "trailers");
-  }
+  if (!keep_upgrade) keep_for_one_connection(head.headers);
   return head;
 }
 

@@ -23,6 +23,9 @@ http::Task<Status> forward_upgrade(http::Request& request, http::ResponseWriter&
 http::Task<Status> forward_http(http::Request& request, http::ResponseWriter& response, const PortForward& to,
                                 std::unique_ptr<http::ByteStream> stream);
 
+/// Passes on a 1xx.
+http::Task<Status> pass_interim(http::ResponseWriter& response, http::ResponseHead head);
+
 /// Passes on the rest of an answer whose head was read.
 http::Task<Status> relay_answer(http::ClientConnection& connection, http::ResponseHead head,
                                 http::ResponseWriter& response);

@@ -189,7 +189,7 @@ TEST_F(PortsTest, AnswersOfAllFramingsArrive) {
   http::RawClient client(api_->port());
   client.send("GET " + path(hints.port(), "/") + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   const auto all = client.read_to_end();
-  EXPECT_THAT(all, StartsWith("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(all, StartsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(all, testing::EndsWith("\r\n\r\nok"));
   RawPort cut(api_->io(), canned("\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"));
   http::RawClient other(api_->port());

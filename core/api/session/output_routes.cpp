@@ -269,8 +269,8 @@ Task<Status> command_output(Request& request, ResponseWriter& response, SessionC
   }
   HARENA_CO_TRY(auto output, co_await link.client.attach(attach));
   bool binary = request.header("Accept").value_or("").find(kFramesType) != std::string_view::npos;
-  const std::string stopping = error_json(http::stopping_error()).dump();
-  response.set_last_words(binary ? binary_frame(FrameKind::error, 0, stopping) : stopping + "\n");
+  const std::string stopping = http::ndjson_line(http::error_document(http::stopping_error()));
+  response.set_last_words(binary ? binary_frame(FrameKind::error, 0, std::string_view(stopping).substr(0, stopping.size() - 1)) : stopping);
   HARENA_CO_TRY_STATUS(co_await begin_output(response, binary));
   OutputAnswer answer(response, std::move(output), binary);
   co_return co_await answer.run();

@@ -8,14 +8,14 @@ namespace {
 
 class Dial : public SessionTest {};
 
-UniqueFd listen_on(int family, std::uint16_t& port) {
+UniqueFd listen_on(int family, std::uint16_t& port, std::uint32_t v4_address = INADDR_LOOPBACK) {
   UniqueFd listener(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in6 v6{};
   sockaddr_in v4{};
   v6.sin6_family = AF_INET6;
   v6.sin6_addr = in6addr_loopback;
   v4.sin_family = AF_INET;
-  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  v4.sin_addr.s_addr = htonl(v4_address);
   auto* address = family == AF_INET ? reinterpret_cast<sockaddr*>(&v4) : reinterpret_cast<sockaddr*>(&v6);
   socklen_t size = family == AF_INET ? sizeof v4 : sizeof v6;
   if (::bind(listener.get(), address, size) != 0 || ::listen(listener.get(), 8) != 0) return {};
@@ -48,6 +48,17 @@ TEST_F(Dial, BytesBothWaysWithHalfClose) {
     ASSERT_TRUE(answer) << answer.error().describe();
     EXPECT_EQ(*answer, "ping");
   }
+}
+
+// Neither 127.0.0.1 nor every address: the kernel is asked where the port is.
+TEST_F(Dial, LocalhostReachesAnyOwnAddress) {
+  std::uint16_t port = 0;
+  auto listener = listen_on(AF_INET, port, INADDR_LOOPBACK + 6);
+  ASSERT_TRUE(listener);
+  DialRequest request;
+  request.port = port;
+  auto stream = await(client.dial(request));
+  ASSERT_TRUE(stream) << stream.error().describe();
 }
 
 TEST_F(Dial, ClosedPortAndForeignAddressAreTyped) {
