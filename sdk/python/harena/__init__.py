@@ -33,6 +33,7 @@ from .errors import (
     CommandFailed,
     CommandLimit,
     CommandLost,
+    CommandNoOutputTimeout,
     CommandTimeout,
     ConnectError,
     ConnectionLost,
@@ -55,6 +56,7 @@ from .errors import (
     Unavailable,
     Unimplemented,
     UnknownError,
+    WriteTimeout,
 )
 from .types import (
     BackendInfo,
@@ -62,6 +64,7 @@ from .types import (
     CommandResult,
     Ending,
     ExitStatus,
+    FileEvent,
     FileStat,
     ImageInfo,
     OutputChunk,

@@ -62,6 +62,21 @@ class Tree:
         finally:
             os.close(parent)
 
+    def link(self, existing: List[str], parts: List[str]) -> None:
+        """A further name for a file of this tree; a symlink gets one as itself."""
+        source, parent = self._open(existing[:-1]), self._open(parts[:-1])
+        temporary = _temporary_name()
+        try:
+            os.link(existing[-1], temporary, src_dir_fd=source, dst_dir_fd=parent, follow_symlinks=False)
+            os.replace(temporary, parts[-1], src_dir_fd=parent, dst_dir_fd=parent)
+            try:
+                os.unlink(temporary, dir_fd=parent)  # rename(2) leaves it where both are the same file already
+            except FileNotFoundError:
+                pass
+        finally:
+            os.close(source)
+            os.close(parent)
+
     def create(self, parts: List[str], mode: int) -> "PendingFile":
         return PendingFile(self._open(parts[:-1]), parts[-1], mode)
 
@@ -91,6 +106,14 @@ class PendingFile:
     def write(self, data: bytes) -> None:
         assert self.file is not None
         self.file.write(data)
+
+    def set_attribute(self, name: str, value: bytes) -> None:
+        """On a file system that has none it is lost, as with cp."""
+        assert self.file is not None
+        try:
+            os.setxattr(self.file.fileno(), name, value)
+        except (OSError, AttributeError):
+            pass
 
     def restart(self) -> None:
         assert self.file is not None

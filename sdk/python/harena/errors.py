@@ -168,6 +168,12 @@ class ReadTimeout(TransportError, DeadlineExceeded):
     code = "deadline_exceeded"
 
 
+class WriteTimeout(TransportError, DeadlineExceeded):
+    """Connected, but the server took nothing of what was being sent for ``Timeouts.write``."""
+
+    code = "deadline_exceeded"
+
+
 class ConnectionLost(TransportError):
     """The connection broke after the request may have been sent."""
 
@@ -190,9 +196,14 @@ class CommandFailed(CommandError, AgentError):
 
 
 class CommandTimeout(CommandError, LimitError):
-    """Its ``timeout`` or ``no_output_timeout`` ended it (``check=True``). Not to be confused with :class:`ReadTimeout`."""
+    """Its ``timeout`` ended it, or its ``no_output_timeout`` (:class:`CommandNoOutputTimeout`), with ``check=True``. Not to be
+    confused with :class:`ReadTimeout`."""
 
     code = "deadline_exceeded"
+
+
+class CommandNoOutputTimeout(CommandTimeout):
+    """It printed nothing for its ``no_output_timeout`` (``check=True``)."""
 
 
 class CommandLimit(CommandError, LimitError):

@@ -232,6 +232,24 @@ class FileStat:
 
 
 @dataclass(frozen=True)
+class FileEvent:
+    """Something that happened below a watched folder. ``kind``: ``ready`` (first: from here on nothing is missed), ``create``,
+    ``write``, ``remove``, ``rename`` (``to`` is the new path), ``attrib``, ``unwatched`` (a folder that the user can't read), or
+    ``overflow``: more happened than was kept, or the connection was lost; look at the tree anew."""
+
+    kind: str
+    path: str
+    to: Optional[str] = None
+    is_dir: bool = False
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> "FileEvent":
+        if body.get("overflow"):
+            return cls("overflow", "")
+        return cls(str(body.get("event", "")), text_field(body, "path") or "", text_field(body, "to"), bool(body.get("is_dir")))
+
+
+@dataclass(frozen=True)
 class ImageInfo:
     reference: str
     digest: str

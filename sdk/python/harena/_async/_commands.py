@@ -32,7 +32,8 @@ class AsyncCommand:
     def __init__(self, transport: AsyncTransport, sandbox_id: str, info: CommandInfo) -> None:
         self._transport = transport
         self._path = f"/sandboxes/{segment(sandbox_id)}/commands/{segment(info.id)}"
-        self._stdin_offset = 0
+        # Where the one before us left off, when the command is an old one.
+        self._stdin_offset = int(info.raw.get("stdin_bytes") or 0)
         self.info = info
         #: Known once the end has been seen by ``stream``, ``wait``, ``result`` or ``refresh``.
         self.exit: Optional[ExitStatus] = info.exit
@@ -207,6 +208,7 @@ class AsyncCommands:
         on_output_limit: Optional[str] = None,
         on_stdout: Optional[OutputCallback] = None,
         on_stderr: Optional[OutputCallback] = None,
+        on_disconnect: Optional[str] = None,
         check: bool = False,
         op: Optional[str] = None,
     ) -> CommandResult:
@@ -215,10 +217,13 @@ class AsyncCommands:
         ``timeout`` (seconds) ends the command with all it started; the result then has the partial output and
         ``exit.cause == "timeout"``. With ``check`` anything but exit code 0 raises a ``CommandError`` that carries the
         result. What the *platform* did to the command raises ``CommandLost`` in any case. When the caller is cancelled
-        the command is killed.
+        the command is killed. With ``on_disconnect="kill"`` it doesn't outlive the connection either: should this program die,
+        so does the command; but a connection that is merely lost then ends it too.
         """
         inline, pieces = _split_input(input)
-        stdin = {"stdin": "pipe"} if pieces is not None else inline
+        stdin: Dict[str, Any] = {"stdin": "pipe"} if pieces is not None else dict(inline)
+        if on_disconnect is not None:
+            stdin["on_disconnect"] = on_disconnect
         body = self._body(
             command, env, cwd, user, timeout, no_output_timeout, output_limit_bytes, on_output_limit, op, stdin)
         streamed = pieces is not None or on_stdout is not None or on_stderr is not None
@@ -351,6 +356,8 @@ def _judge(result: CommandResult, check: bool) -> CommandResult:
     message = f"the command {result.exit.describe()}"
     if result.stderr_bytes:
         message += ": " + result.stderr.strip()[-500:]
+    if cause == "no_output_timeout":
+        raise errors.CommandNoOutputTimeout(message, result)
     if result.exit.timed_out:
         raise errors.CommandTimeout(message, result)
     if cause in ("oom", "pids", "disk", "output_limit"):

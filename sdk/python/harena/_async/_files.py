@@ -8,9 +8,9 @@ from typing import Any, AsyncIterator, Dict, List, Optional, Union
 
 from .. import errors
 from .._localfs import LocalEntry, PendingFile, Tree, relative_parts, single_file, walk
-from .._wire import PathLike, path_bytes, put_bytes, query, segment
-from ..types import FileStat, Progress, ProgressCallback
-from . import _runtime
+from .._wire import PathLike, bytes_field, path_bytes, put_bytes, query, segment, text_field
+from ..types import FileEvent, FileStat, Progress, ProgressCallback
+from . import _archives, _runtime, _watch
 from ._transport import AsyncTransport
 
 _PIECE_BYTES = 256 * 1024
@@ -27,21 +27,28 @@ class AsyncFiles:
         self._path = f"/sandboxes/{segment(sandbox_id)}/files"
         self.default_user = default_user
 
-    async def read(self, path: PathLike, *, user: Optional[str] = None) -> bytes:
-        return b"".join([piece async for piece in self.read_stream(path, user=user)])
+    async def read(
+        self, path: PathLike, *, start: int = 0, length: Optional[int] = None, user: Optional[str] = None
+    ) -> bytes:
+        """All of it, or at most ``length`` bytes from byte ``start`` on; ``OutOfRange`` when it ends before ``start``."""
+        return b"".join([piece async for piece in self.read_stream(path, start=start, length=length, user=user)])
 
     async def read_text(self, path: PathLike, *, encoding: str = "utf-8", user: Optional[str] = None) -> str:
         return (await self.read(path, user=user)).decode(encoding)
 
     async def read_stream(
-        self, path: PathLike, *, start: int = 0, user: Optional[str] = None
+        self, path: PathLike, *, start: int = 0, length: Optional[int] = None, user: Optional[str] = None
     ) -> AsyncIterator[bytes]:
-        """Piece by piece, from byte ``start``; a lost connection is taken up where it broke, unless the file was
-        changed meanwhile (``DataLoss``)."""
+        """Piece by piece, from byte ``start``, at most ``length`` bytes; a lost connection is taken up where it broke, unless
+        the file was changed meanwhile (``DataLoss``)."""
+        end = _end_of_range(start, length)
+        if end == start:
+            return
         where = self._path + query([("path", path_bytes(path)), ("user", user or self.default_user)])
         position, tag, attempts = start, None, self._transport.stream_attempts()
         while True:
-            headers = {"Range": f"bytes={position}-"} if position else {}
+            ranged = position > 0 or end is not None
+            headers = {"Range": f"bytes={position}-{'' if end is None else end - 1}"} if ranged else {}
             try:
                 async with self._transport.stream("GET", where, headers=headers, accept_status=206, repeat=False) as response:
                     tag = _same_file(response, position, tag)
@@ -51,11 +58,14 @@ class AsyncFiles:
                         yield piece
                 return
             except errors.OutOfRange:
-                if position == start:
+                if position == start and start > 0:
                     raise
-                return  # the connection broke exactly at the end
+                return  # an empty file, or the connection broke exactly at the end
             except errors.HarenaError as error:
-                await _runtime.sleep(attempts.next_delay(error))
+                delay = attempts.next_delay(error)
+            if position == end:
+                return
+            await _runtime.sleep(delay)
 
     async def write(
         self, path: PathLike, data: Union[bytes, str], *, mode: Optional[int] = None, user: Optional[str] = None,
@@ -88,6 +98,55 @@ class AsyncFiles:
             cursor = page.get("next_cursor")
             if not cursor:
                 return
+
+    async def xattrs(self, path: PathLike, *, follow: bool = False, user: Optional[str] = None) -> Dict[str, bytes]:
+        """The extended attributes of a path; with ``follow`` of what a symlink leads to."""
+        where = self._path + "/xattrs" + query([("path", path_bytes(path)), ("follow", follow or None), ("user", user or self.default_user)])
+        found = (await self._transport.json("GET", where))["xattrs"]
+        return {text_field(one, "name") or "": bytes_field(one, "value") or b"" for one in found}
+
+    async def set_xattr(
+        self, path: PathLike, name: str, value: bytes, *, follow: bool = False, user: Optional[str] = None
+    ) -> None:
+        """``name`` with its namespace: ``user.origin``. At most 64 KiB."""
+        await self._transport.request("PUT", self._xattr(path, name, follow, user), content=lambda: value,
+                                      headers={"Content-Type": "application/octet-stream"})
+
+    async def remove_xattr(self, path: PathLike, name: str, *, follow: bool = False, user: Optional[str] = None) -> None:
+        await self._transport.json("DELETE", self._xattr(path, name, follow, user))
+
+    def _xattr(self, path: PathLike, name: str, follow: bool, user: Optional[str]) -> str:
+        return self._path + "/xattrs" + query([
+            ("path", path_bytes(path)), ("name", os.fsencode(name)), ("follow", follow or None), ("user", user or self.default_user)])
+
+    async def watch(
+        self, path: PathLike, *, recursive: bool = False, user: Optional[str] = None
+    ) -> AsyncIterator[FileEvent]:
+        """What happens in a folder, as it happens: first ``ready``, from which on nothing is missed; see ``FileEvent``. A lost
+        connection is taken up again, with an ``overflow``. Ends when the folder is removed; leaving the loop ends the watch."""
+        where = self._path + "/watch" + query([
+            ("path", path_bytes(path)), ("recursive", recursive or None), ("user", user or self.default_user)])
+        async with _runtime.closing(_watch.watch(self._transport, where)) as events:
+            async for event in events:
+                yield event
+
+    async def upload_tree(
+        self, local: Union[str, "os.PathLike[str]"], remote: PathLike, *, progress: Optional[ProgressCallback] = None,
+        user: Optional[str] = None,
+    ) -> None:
+        """A folder's content into the folder ``remote``, which must be there, as one tar stream: for many small files much
+        faster than ``upload``. Modes, owners, times, symlinks, hard links and ``user.*`` attributes are kept."""
+        where = self._path + "/archive" + query([("path", path_bytes(remote)), ("user", user or self.default_user)])
+        await _archives.upload_tree(self._transport, where, os.fspath(local), progress)
+
+    async def download_tree(
+        self, remote: PathLike, local: Union[str, "os.PathLike[str]"], *, progress: Optional[ProgressCallback] = None,
+        user: Optional[str] = None,
+    ) -> None:
+        """The other way, into the folder ``local``, which is made. Modes (without set-user-id), symlinks, hard links and
+        ``user.*`` attributes are kept; nothing in the sandbox can lead a write outside ``local``."""
+        where = self._path + "/archive" + query([("path", path_bytes(remote)), ("user", user or self.default_user)])
+        await _archives.download_tree(self._transport, where, os.fspath(local), progress)
 
     async def remove(self, path: PathLike, *, recursive: bool = False) -> None:
         await self._transport.json("DELETE", self._path + query([("path", path_bytes(path)), ("recursive", recursive or None)]))
@@ -258,6 +317,14 @@ async def _pieces(entry: LocalEntry, meter: _Meter) -> AsyncIterator[bytes]:
         finally:
             if not finished:
                 meter.add(entry.path, -counted)
+
+
+def _end_of_range(start: int, length: Optional[int]) -> Optional[int]:
+    if start < 0:
+        raise ValueError(f"start={start}: the first byte is number 0")
+    if length is not None and length < 0:
+        raise ValueError(f"length={length}: it is 0 or more; leave it out for all that there is")
+    return None if length is None else start + length
 
 
 def _join(folder: bytes, entry: LocalEntry) -> bytes:

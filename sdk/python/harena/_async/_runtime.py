@@ -62,6 +62,14 @@ class Background:
                 self._task.exception()
 
 
+async def quietly(worker: Background) -> None:
+    """Waits for its end, whatever that is."""
+    try:
+        await worker.finish()
+    except Exception:
+        pass
+
+
 async def map_parallel(function: Callable[[Any], Awaitable[T]], items: Iterable[Any], limit: int) -> AsyncIterator[T]:
     """``function`` of each item, at most ``limit`` at once, results as they come. The first failure ends it all."""
     pending: "set[asyncio.Future[T]]" = set()

@@ -9,9 +9,9 @@ from typing import Any, Iterator, Dict, List, Optional, Union
 
 from .. import errors
 from .._localfs import LocalEntry, PendingFile, Tree, relative_parts, single_file, walk
-from .._wire import PathLike, path_bytes, put_bytes, query, segment
-from ..types import FileStat, Progress, ProgressCallback
-from . import _runtime
+from .._wire import PathLike, bytes_field, path_bytes, put_bytes, query, segment, text_field
+from ..types import FileEvent, FileStat, Progress, ProgressCallback
+from . import _archives, _runtime, _watch
 from ._transport import Transport
 
 _PIECE_BYTES = 256 * 1024
@@ -28,21 +28,28 @@ class Files:
         self._path = f"/sandboxes/{segment(sandbox_id)}/files"
         self.default_user = default_user
 
-    def read(self, path: PathLike, *, user: Optional[str] = None) -> bytes:
-        return b"".join([piece for piece in self.read_stream(path, user=user)])
+    def read(
+        self, path: PathLike, *, start: int = 0, length: Optional[int] = None, user: Optional[str] = None
+    ) -> bytes:
+        """All of it, or at most ``length`` bytes from byte ``start`` on; ``OutOfRange`` when it ends before ``start``."""
+        return b"".join([piece for piece in self.read_stream(path, start=start, length=length, user=user)])
 
     def read_text(self, path: PathLike, *, encoding: str = "utf-8", user: Optional[str] = None) -> str:
         return (self.read(path, user=user)).decode(encoding)
 
     def read_stream(
-        self, path: PathLike, *, start: int = 0, user: Optional[str] = None
+        self, path: PathLike, *, start: int = 0, length: Optional[int] = None, user: Optional[str] = None
     ) -> Iterator[bytes]:
-        """Piece by piece, from byte ``start``; a lost connection is taken up where it broke, unless the file was
-        changed meanwhile (``DataLoss``)."""
+        """Piece by piece, from byte ``start``, at most ``length`` bytes; a lost connection is taken up where it broke, unless
+        the file was changed meanwhile (``DataLoss``)."""
+        end = _end_of_range(start, length)
+        if end == start:
+            return
         where = self._path + query([("path", path_bytes(path)), ("user", user or self.default_user)])
         position, tag, attempts = start, None, self._transport.stream_attempts()
         while True:
-            headers = {"Range": f"bytes={position}-"} if position else {}
+            ranged = position > 0 or end is not None
+            headers = {"Range": f"bytes={position}-{'' if end is None else end - 1}"} if ranged else {}
             try:
                 with self._transport.stream("GET", where, headers=headers, accept_status=206, repeat=False) as response:
                     tag = _same_file(response, position, tag)
@@ -52,11 +59,14 @@ class Files:
                         yield piece
                 return
             except errors.OutOfRange:
-                if position == start:
+                if position == start and start > 0:
                     raise
-                return  # the connection broke exactly at the end
+                return  # an empty file, or the connection broke exactly at the end
             except errors.HarenaError as error:
-                _runtime.sleep(attempts.next_delay(error))
+                delay = attempts.next_delay(error)
+            if position == end:
+                return
+            _runtime.sleep(delay)
 
     def write(
         self, path: PathLike, data: Union[bytes, str], *, mode: Optional[int] = None, user: Optional[str] = None,
@@ -89,6 +99,55 @@ class Files:
             cursor = page.get("next_cursor")
             if not cursor:
                 return
+
+    def xattrs(self, path: PathLike, *, follow: bool = False, user: Optional[str] = None) -> Dict[str, bytes]:
+        """The extended attributes of a path; with ``follow`` of what a symlink leads to."""
+        where = self._path + "/xattrs" + query([("path", path_bytes(path)), ("follow", follow or None), ("user", user or self.default_user)])
+        found = (self._transport.json("GET", where))["xattrs"]
+        return {text_field(one, "name") or "": bytes_field(one, "value") or b"" for one in found}
+
+    def set_xattr(
+        self, path: PathLike, name: str, value: bytes, *, follow: bool = False, user: Optional[str] = None
+    ) -> None:
+        """``name`` with its namespace: ``user.origin``. At most 64 KiB."""
+        self._transport.request("PUT", self._xattr(path, name, follow, user), content=lambda: value,
+                                      headers={"Content-Type": "application/octet-stream"})
+
+    def remove_xattr(self, path: PathLike, name: str, *, follow: bool = False, user: Optional[str] = None) -> None:
+        self._transport.json("DELETE", self._xattr(path, name, follow, user))
+
+    def _xattr(self, path: PathLike, name: str, follow: bool, user: Optional[str]) -> str:
+        return self._path + "/xattrs" + query([
+            ("path", path_bytes(path)), ("name", os.fsencode(name)), ("follow", follow or None), ("user", user or self.default_user)])
+
+    def watch(
+        self, path: PathLike, *, recursive: bool = False, user: Optional[str] = None
+    ) -> Iterator[FileEvent]:
+        """What happens in a folder, as it happens: first ``ready``, from which on nothing is missed; see ``FileEvent``. A lost
+        connection is taken up again, with an ``overflow``. Ends when the folder is removed; leaving the loop ends the watch."""
+        where = self._path + "/watch" + query([
+            ("path", path_bytes(path)), ("recursive", recursive or None), ("user", user or self.default_user)])
+        with _runtime.closing(_watch.watch(self._transport, where)) as events:
+            for event in events:
+                yield event
+
+    def upload_tree(
+        self, local: Union[str, "os.PathLike[str]"], remote: PathLike, *, progress: Optional[ProgressCallback] = None,
+        user: Optional[str] = None,
+    ) -> None:
+        """A folder's content into the folder ``remote``, which must be there, as one tar stream: for many small files much
+        faster than ``upload``. Modes, owners, times, symlinks, hard links and ``user.*`` attributes are kept."""
+        where = self._path + "/archive" + query([("path", path_bytes(remote)), ("user", user or self.default_user)])
+        _archives.upload_tree(self._transport, where, os.fspath(local), progress)
+
+    def download_tree(
+        self, remote: PathLike, local: Union[str, "os.PathLike[str]"], *, progress: Optional[ProgressCallback] = None,
+        user: Optional[str] = None,
+    ) -> None:
+        """The other way, into the folder ``local``, which is made. Modes (without set-user-id), symlinks, hard links and
+        ``user.*`` attributes are kept; nothing in the sandbox can lead a write outside ``local``."""
+        where = self._path + "/archive" + query([("path", path_bytes(remote)), ("user", user or self.default_user)])
+        _archives.download_tree(self._transport, where, os.fspath(local), progress)
 
     def remove(self, path: PathLike, *, recursive: bool = False) -> None:
         self._transport.json("DELETE", self._path + query([("path", path_bytes(path)), ("recursive", recursive or None)]))
@@ -259,6 +318,14 @@ def _pieces(entry: LocalEntry, meter: _Meter) -> Iterator[bytes]:
         finally:
             if not finished:
                 meter.add(entry.path, -counted)
+
+
+def _end_of_range(start: int, length: Optional[int]) -> Optional[int]:
+    if start < 0:
+        raise ValueError(f"start={start}: the first byte is number 0")
+    if length is not None and length < 0:
+        raise ValueError(f"length={length}: it is 0 or more; leave it out for all that there is")
+    return None if length is None else start + length
 
 
 def _join(folder: bytes, entry: LocalEntry) -> bytes:

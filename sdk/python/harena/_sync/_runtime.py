@@ -67,6 +67,14 @@ class Background:
             self._error = error
 
 
+def quietly(worker: Background) -> None:
+    """Waits for its end, whatever that is."""
+    try:
+        worker.finish()
+    except Exception:
+        pass
+
+
 def map_parallel(function: Callable[[Any], T], items: Iterable[Any], limit: int) -> Iterator[T]:
     """``function`` of each item, at most ``limit`` at once, results as they come. The first failure ends it all."""
     pending: Set["Future[T]"] = set()

@@ -170,6 +170,8 @@ class Transport:
             return errors.ConnectTimeout(f"no connection to {where} within {self.timeouts.connect:g} s")
         if isinstance(failure, httpx.ConnectError):
             return errors.ConnectError(f"can't connect to {where}: {failure}; is harenad running there?")
+        if isinstance(failure, httpx.WriteTimeout):
+            return errors.WriteTimeout(f"{where} took nothing of what was being sent for {self.timeouts.write:g} s")
         if isinstance(failure, httpx.TimeoutException):
             limit = read_timeout or attempts.timeout or self.timeouts.read
             return errors.ReadTimeout(f"{where} was silent for {limit:g} s")

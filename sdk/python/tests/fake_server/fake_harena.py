@@ -34,6 +34,11 @@ class FakeHarena:
         self.life_sign_s = 15.0
         self.starts = 0
         self.ports = {}
+        self.attributes = {}
+        self.members = {}
+        self.evil_members = []
+        self.watches = []
+        self.watchers = threading.Event()
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.fake = self
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)

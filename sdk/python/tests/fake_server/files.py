@@ -62,13 +62,14 @@ class Files(Exchange):
                 return file.read()
         data = self.guarded(read)
         etag = ("ETag", '"' + hashlib.sha256(data).hexdigest()[:16] + '"')
-        wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         if not wanted:
             return self.reply(200, data, [etag])
         start = int(wanted.group(1))
         if start >= len(data):
             raise ApiError(416, "out_of_range", f"the file has {len(data)} bytes, not {start}")
-        self.reply(206, data[start:], [etag, ("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")])
+        end = min(int(wanted.group(2) or len(data)), len(data) - 1)
+        self.reply(206, data[start:end + 1], [etag, ("Content-Range", f"bytes {start}-{end}/{len(data)}")])
 
     def file_write(self, body, sandbox_id):
         path = self.query_path(sandbox_id)

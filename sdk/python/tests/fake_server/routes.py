@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .archives import Archives
 from .attaching import Attaching
 from .command_routes import CommandRoutes
 from .files import Files
@@ -10,7 +11,7 @@ from .ports import Ports
 from .sandboxes import Sandboxes
 
 
-class Handler(Sandboxes, CommandRoutes, Attaching, Files, Ports, Installation):
+class Handler(Sandboxes, CommandRoutes, Attaching, Files, Archives, Ports, Installation):
     pass
 
 
@@ -31,6 +32,8 @@ Handler.ROUTES = [
     ("GET", S + "/files", Handler.file_read), ("PUT", S + "/files", Handler.file_write),
     ("DELETE", S + "/files", Handler.file_delete), ("GET", S + "/files/stat", Handler.file_stat),
     ("GET", S + "/files/list", Handler.file_list), ("POST", S + "/files/([a-z]+)", Handler.file_verb),
+    ("GET", S + "/files/archive", Handler.archive_read), ("PUT", S + "/files/archive", Handler.archive_write),
+    ("*", S + "/files/xattrs", Handler.xattrs), ("GET", S + "/files/watch", Handler.watch),
     ("GET", S + r"/ports/(\d+)", Handler.port_tcp), ("*", S + r"/ports/(\d+)/(.*)", Handler.port_http),
     ("GET", "/images", Handler.images), ("POST", "/images/import", Handler.image_import),
     ("POST", "/images/tag", Handler.image_tag), ("GET", "/images/([^/]+)", Handler.image_get),
