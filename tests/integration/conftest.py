@@ -103,6 +103,20 @@ class Harenad:
             self.process = None
         assert code == 0, f"harenad ended with {code}: {self.tail()}"
 
+    def restart(self, change=None):
+        """Starts it again, on the port that it had, so that clients' own repetitions find it. ``change`` edits its configuration
+        for this start."""
+        kept = self.config.read_text()
+        config = json.loads(kept)
+        config["api"]["listen"] = f"127.0.0.1:{self.about['api_port']}"
+        if change:
+            change(config)
+        self.config.write_text(json.dumps(config))
+        try:
+            self.start()
+        finally:
+            self.config.write_text(kept)
+
     @property
     def url(self):
         return f"http://127.0.0.1:{self.about['api_port']}"

@@ -15,11 +15,7 @@ def test_commands_and_streams_outlive_the_daemon(harenad, args):
         reader = threading.Thread(target=lambda: lines.extend(chunk.data for chunk in command.stream()))
         reader.start()
         harenad.kill()
-        # The same port, so that the client's own repetition finds it.
-        pinned = harenad.config.read_text()
-        harenad.config.write_text(pinned.replace('"listen": "127.0.0.1:0"', f'"listen": "127.0.0.1:{harenad.about["api_port"]}"', 1))
-        harenad.start()
-        harenad.config.write_text(pinned)
+        harenad.restart()
         assert harenad.url == before
         reader.join(timeout=60)
         assert not reader.is_alive()
