@@ -73,8 +73,9 @@ Task<Status> Connection::inform(int status, const Headers& headers) {
 }
 
 Task<Status> Connection::send(int status, const Headers& headers, std::string_view body) {
-  // A body that nobody will read: the client must not send its next request behind it.
-  if (!reader_->done() && body_length().value_or(kMaxDiscardedBytes + 1) > kMaxDiscardedBytes) keep_alive_ = false;
+  // A body that nobody will read: the client must not send its next request behind it. (What never became a request has no
+  // body to ask about, and isn't kept alive.)
+  if (keep_alive_ && !reader_->done() && body_length().value_or(kMaxDiscardedBytes + 1) > kMaxDiscardedBytes) keep_alive_ = false;
   auto head = answer_head(status, headers, body_kind(status, true), body.size());
   if (head_only_ || has_no_body(status)) body = {};
   if (body.size() <= kMaxJoinedBytes) {

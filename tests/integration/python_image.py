@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SOURCE
-
+SOURCE = Path(__file__).resolve().parents[2]
 REFERENCE = "root/python:v1"
 PYTHON = Path("/usr/bin/python3")
 LEFT_OUT = shutil.ignore_patterns(

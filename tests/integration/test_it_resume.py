@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import harena
-from conftest import SOURCE
 from raw_api import beside, call, open_call
 
+SOURCE = Path(__file__).resolve().parents[2]
 PATIENT = harena.RetryPolicy(attempts=40, stream_attempts=40, first_delay=0.02, max_delay=0.3)
 
 
