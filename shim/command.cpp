@@ -75,12 +75,12 @@ Status Command::start() {
   before_ = count(host_.sandbox.counters());
   started_ms_ = host_.loop.clock().wall_ms();
   ChildStdio stdio{pipes.in_child.get(), pipes.out_child.get(), pipes.err_child.get()};
-  HARENA_TRY(child_, clone_child(group_->cgroup_fd(), [&] {
-    run_command_child(host_.sandbox, request_, stdio, channel.second.get(), group_->mark());
-  }));
-  host_.reaper.on_death(child_.pid, [self = shared_from_this()](const Death& death) { self->on_main_death(death); });
+  HARENA_TRY_STATUS(host_.spawner.spawn(request_, {stdio, channel.second.get(), group_->cgroup_fd(), group_->mark()}));
+  unborn_ = true;
+  host_.reaper.expect();
   report_ = std::move(channel.first);
-  report_watch_ = host_.loop.watch(report_.get(), EPOLLIN, [this](std::uint32_t) { read_reports(); });
+  // Until it closes: whatever becomes of this record meanwhile, the process must be known.
+  report_watch_ = host_.loop.watch(report_.get(), EPOLLIN, [this, self = shared_from_this()](std::uint32_t) { read_reports(); });
   spawn_timer_ = host_.loop.after_ms(kSpawnTimeoutMs, [this] {
     on_spawn_failed(make_error(ErrorCode::deadline_exceeded, "the new process didn't get to exec within 30 s; something in the sandbox stopped it"));
   });
@@ -117,15 +117,36 @@ void Command::take_report(ReportMessage report) {
     case Report::pid:
       if (report.body.size() == 8) inner_pid_ = static_cast<std::int64_t>(session::get_u64(report.body.data()));
       return;
+    case Report::born:
+      if (report.body.size() == 8) on_born(static_cast<pid_t>(session::get_u64(report.body.data())));
+      return;
     case Report::pty: return open_pty(std::move(report.fd));
     case Report::error: return on_spawn_failed(session::decode_error(report.body));
     default: break;
   }
-  // Closed: by exec, or because the process died before it.
+  on_channel_closed();
+}
+
+void Command::on_born(pid_t pid) {
+  child_.pid = pid;
+  // Nobody else waits for it, so the number is its own; ESRCH when the reaper has: then its death is on the way here.
+  child_.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  host_.reaper.on_death(pid, [self = shared_from_this()](const Death& death) { self->on_main_death(death); });
+  if (std::exchange(unborn_, false)) host_.reaper.settled();
+}
+
+/// By exec, or because the process died before it, or there was none.
+void Command::on_channel_closed() {
+  auto self = shared_from_this();
   host_.loop.forget(report_watch_);
   report_.reset();
+  bool never_born = std::exchange(unborn_, false);
+  if (never_born) host_.reaper.settled();
+  if (failure_ && never_born) return remove_group_when_empty();
+  if (failure_) return;
   if (inner_pid_ != 0) return on_running();
   on_spawn_failed(make_error(ErrorCode::unavailable, "the new process was killed before it could run its command"));
+  if (never_born) remove_group_when_empty();
 }
 
 void Command::shorten_request() {
@@ -150,8 +171,6 @@ void Command::on_running() {
 
 void Command::on_spawn_failed(Error error) {
   host_.loop.cancel(spawn_timer_);
-  host_.loop.forget(report_watch_);
-  report_.reset();
   if (failure_) return;
   failure_ = std::move(error);
   state_ = CommandState::exited;
@@ -293,7 +312,7 @@ void Command::kill_again() {
   // Itself too: without a cgroup one that is still on its way to exec hasn't got its mark yet.
   if (child_.pidfd) ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
   // Its report comes through the reaper. Others may have been born meanwhile.
-  if (group_->empty() && !child_.pidfd) return;
+  if (group_->empty() && !child_.pidfd && !unborn_) return;
   kill_delay_ms_ = std::min<std::int64_t>(kill_delay_ms_ * 2, 200);
   kill_timer_ = host_.loop.after_ms(kill_delay_ms_, [this, self = shared_from_this()] { kill_again(); });
 }

@@ -13,7 +13,7 @@
 #include "shim/exit_cause.hpp"
 #include "shim/process_set.hpp"
 #include "shim/reaper.hpp"
-#include "shim/spawn.hpp"
+#include "shim/spawner.hpp"
 
 namespace harena::shim {
 
@@ -38,6 +38,7 @@ struct CommandHost {
   const Sandbox& sandbox;
   SpoolBudget& budget;
   LeafPool& leaves;
+  Spawner& spawner;
   CommandOwner& owner;
 };
 
@@ -102,6 +103,8 @@ class Command : public std::enable_shared_from_this<Command> {
   void open_streams(Pipes& pipes);
   void read_reports();
   void take_report(ReportMessage report);
+  void on_born(pid_t pid);
+  void on_channel_closed();
   void open_pty(UniqueFd master);
   void on_running();
   void shorten_request();
@@ -139,6 +142,8 @@ class Command : public std::enable_shared_from_this<Command> {
 
   std::optional<ProcessSet> group_;
   Child child_;
+  /// The spawner hasn't said yet which process it is.
+  bool unborn_ = false;
   std::int64_t inner_pid_ = 0;
   UniqueFd report_;
   UniqueFd pty_;

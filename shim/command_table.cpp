@@ -59,8 +59,8 @@ Status check_start(const StartRequest& request) {
   return check_environment(request);
 }
 
-CommandTable::CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox)
-    : loop_(loop), reaper_(reaper), sandbox_(sandbox), leaves_(sandbox), oom_explained_(sandbox.counters().oom_kills()) {
+CommandTable::CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox, Spawner& spawner)
+    : loop_(loop), reaper_(reaper), sandbox_(sandbox), leaves_(sandbox), spawner_(spawner), oom_explained_(sandbox.counters().oom_kills()) {
   budget_.cap = sandbox.options().spool_cap_bytes;
   budget_.make_room = [this](std::uint64_t wanted) {
     while (budget_.used + wanted > budget_.cap && evict_oldest()) {
@@ -89,7 +89,7 @@ Result<CommandTable::Found> CommandTable::start(const StartRequest& request) {
   if (running() >= kMaxRunningCommands) return make_error(ErrorCode::resource_exhausted, "16384 commands are running in this sandbox");
   std::uint64_t number = next_++;
   std::uint64_t mark = kFirstMark + (static_cast<std::uint64_t>(::getpid()) << 24) + (number & 0xffffff);
-  auto command = std::make_shared<Command>(CommandHost{loop_, reaper_, sandbox_, budget_, leaves_, *this}, "c" + std::to_string(number), request, mark);
+  auto command = std::make_shared<Command>(CommandHost{loop_, reaper_, sandbox_, budget_, leaves_, spawner_, *this}, "c" + std::to_string(number), request, mark);
   HARENA_TRY_STATUS(command->start());
   commands_.emplace(number, command);
   ++running_;

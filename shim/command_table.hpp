@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxRunningCommands = 16384;
 
 class CommandTable : public CommandOwner {
  public:
-  CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox);
+  CommandTable(EventLoop& loop, Reaper& reaper, const Sandbox& sandbox, Spawner& spawner);
 
   void on_settled(const Command& command) override;
   bool sandbox_ending() const override { return ending_; }
@@ -57,6 +57,7 @@ class CommandTable : public CommandOwner {
   const Sandbox& sandbox_;
   SpoolBudget budget_;
   LeafPool leaves_;
+  Spawner& spawner_;
   /// By number: oldest first.
   std::map<std::uint64_t, std::shared_ptr<Command>> commands_;
   struct Op {

@@ -33,11 +33,14 @@ void harden() {
 }
 
 Status serve(Options options) {
+  HARENA_TRY(auto sandbox, Sandbox::open(std::move(options)));
+  Spawner spawner(sandbox);
+  HARENA_TRY_STATUS(spawner.start());
   SystemClock clock;
   HARENA_TRY(auto loop, EventLoop::create(clock));
-  HARENA_TRY(auto sandbox, Sandbox::open(std::move(options)));
   HARENA_TRY(auto reaper, Reaper::create(*loop));
-  Server server(*loop, *reaper, sandbox);
+  spawner.watch(*reaper);
+  Server server(*loop, *reaper, sandbox, spawner);
   HARENA_TRY_STATUS(server.open());
   loop->run();
   return {};

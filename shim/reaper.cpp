@@ -25,6 +25,19 @@ Result<std::unique_ptr<Reaper>> Reaper::create(EventLoop& loop) {
 
 Reaper::~Reaper() { loop_.forget(watch_); }
 
+void Reaper::on_death(pid_t pid, Callback callback) {
+  auto node = unclaimed_.extract(pid);
+  if (node.empty()) {
+    callbacks_[pid] = std::move(callback);
+  } else {
+    loop_.defer([callback = std::move(callback), death = node.mapped()] { callback(death); });
+  }
+}
+
+void Reaper::settled() {
+  if (--expected_ == 0) unclaimed_.clear();
+}
+
 void Reaper::reap() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
@@ -33,7 +46,11 @@ void Reaper::reap() {
   // __WALL: also children that were cloned without SIGCHLD.
   for (pid_t pid; (pid = ::wait4(-1, &death.status, WNOHANG | __WALL, &death.usage)) > 0;) {
     auto node = callbacks_.extract(pid);
-    if (!node.empty()) node.mapped()(death);
+    if (!node.empty()) {
+      node.mapped()(death);
+    } else if (expected_ > 0) {
+      unclaimed_[pid] = death;
+    }
   }
 }
 

@@ -24,8 +24,12 @@ class Reaper {
   static Result<std::unique_ptr<Reaper>> create(EventLoop& loop);
   ~Reaper();
 
-  /// One callback a pid; called once, from the loop.
-  void on_death(pid_t pid, Callback callback) { callbacks_[pid] = std::move(callback); }
+  /// One callback a pid; called once, from the loop. Also when the process died since expect().
+  void on_death(pid_t pid, Callback callback);
+  /// A child is being made elsewhere; until settled() the dead are remembered.
+  void expect() { ++expected_; }
+  /// Its pid is known (on_death was called), or there is none.
+  void settled();
   /// Drops all callbacks: what they hold must not outlive its owner.
   void forget_all() { callbacks_.clear(); }
 
@@ -37,6 +41,8 @@ class Reaper {
   UniqueFd signals_;
   EventLoop::Id watch_ = 0;
   std::unordered_map<pid_t, Callback> callbacks_;
+  std::unordered_map<pid_t, Death> unclaimed_;
+  std::size_t expected_ = 0;
 };
 
 }  // namespace harena::shim

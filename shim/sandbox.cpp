@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -155,6 +156,12 @@ std::vector<int> Sandbox::descriptors_for_children() const {
   return all;
 }
 
+std::vector<int> Sandbox::descriptors_for_spawner() const {
+  auto all = descriptors_for_children();
+  all.push_back(null_.get());
+  return all;
+}
+
 Status Sandbox::join_v1_cgroups() const {
   // "0" is the writer itself; `tasks` moves one thread and doesn't take the global threadgroup lock.
   for (const auto& tasks : v1_tasks_) {
@@ -216,6 +223,8 @@ Status Sandbox::install_seccomp() const {
 }
 
 void Sandbox::restore_process_defaults() const {
+  // Ignored signals stay so through clone and exec: a writer whose reader left must die of SIGPIPE.
+  for (int signal : {SIGPIPE, SIGHUP}) ::signal(signal, SIG_DFL);
   reset_ignored_signals();
   ::setrlimit(RLIMIT_NOFILE, &open_files_);
   if (!oom_adjusted_) return;

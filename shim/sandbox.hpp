@@ -33,6 +33,8 @@ class Sandbox {
 
   /// What a child that doesn't exec must keep open to get inside.
   std::vector<int> descriptors_for_children() const;
+  /// What the spawner and the processes that it makes need.
+  std::vector<int> descriptors_for_spawner() const;
 
   // In a child, between clone and exec. Each returns an error to be reported; none may be called by the shim itself.
   /// resource_exhausted (limit, pids) when that made one too many: the kernel doesn't refuse it, and others fork meanwhile.

@@ -37,8 +37,8 @@ Status make_folder(const std::string& path) {
 
 }  // namespace
 
-Server::Server(EventLoop& loop, Reaper& reaper, Sandbox& sandbox)
-    : loop_(loop), reaper_(reaper), sandbox_(sandbox), commands_(loop, reaper, sandbox) {}
+Server::Server(EventLoop& loop, Reaper& reaper, Sandbox& sandbox, Spawner& spawner)
+    : loop_(loop), reaper_(reaper), sandbox_(sandbox), commands_(loop, reaper, sandbox, spawner) {}
 
 Server::~Server() {
   connections_.clear();

@@ -13,7 +13,7 @@ namespace harena::shim {
 
 class Server {
  public:
-  Server(EventLoop& loop, Reaper& reaper, Sandbox& sandbox);
+  Server(EventLoop& loop, Reaper& reaper, Sandbox& sandbox, Spawner& spawner);
   ~Server();
 
   /// Listens on the inherited descriptor or DIR/session.sock, watches the init, says ready.

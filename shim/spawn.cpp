@@ -28,12 +28,14 @@ Error clone_error(int error) {
 
 }  // namespace
 
-Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body) {
+Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent) {
   int pidfd = -1;
   clone_args args{};
   args.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
   args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
-  args.exit_signal = SIGCHLD;
+  // A sibling's exit signal is the one that its maker has: SIGCHLD.
+  if (parent == Parent::callers) args.flags |= CLONE_PARENT;
+  args.exit_signal = parent == Parent::caller ? SIGCHLD : 0;
   if (cgroup_fd >= 0) {
     args.flags |= CLONE_INTO_CGROUP;
     args.cgroup = static_cast<std::uint64_t>(cgroup_fd);

@@ -20,13 +20,16 @@ struct Child {
   UniqueFd pidfd;
 };
 
+/// Whose child the new process is: the caller's, or its parent's (CLONE_PARENT).
+enum class Parent { caller, callers };
+
 /// Runs `body` in a child with default signal handlers, born in the v2 cgroup `cgroup_fd` (-1: the shim's own). A plain
 /// copy-on-write fork: were the child to share memory or suspend its parent (vfork), an agent that stops it
 /// could stop the shim. resource_exhausted (limit, pids) on EAGAIN.
-Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body);
+Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent = Parent::caller);
 
 /// Reports travel over a SOCK_SEQPACKET pair: a letter, then bytes.
-enum class Report : char { pid = 'P', error = 'E', pty = 'T', done = 'D', closed = 0, again = 1 };
+enum class Report : char { born = 'B', pid = 'P', error = 'E', pty = 'T', done = 'D', closed = 0, again = 1 };
 
 struct ReportMessage {
   Report kind = Report::closed;

@@ -255,6 +255,31 @@ TEST_F(Commands, SignalReachesProcessAndTree) {
   }
 }
 
+TEST_F(Commands, SignalsAreAtTheirDefaultsAndNoneIsBlocked) {
+  auto masks = must_run(shell("exec grep -E '^Sig(Blk|Ign)' /proc/self/status"));
+  EXPECT_EQ(masks.out, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+  // A writer whose reader has left dies of it, as everywhere.
+  EXPECT_EQ(must_run(shell("(yes; echo $? >&2) | head -n 1")).err, "141\n");
+}
+
+TEST_F(Commands, ADeadSpawnerIsReplaced) {
+  ASSERT_EQ(must_run(argv({"true"})).exit.code, 0);
+  std::ifstream children("/proc/" + std::to_string(shim.pid()) + "/task/" + std::to_string(shim.pid()) + "/children");
+  pid_t spawner = -1;
+  ASSERT_TRUE(children >> spawner);
+  ASSERT_EQ(::kill(spawner, SIGKILL), 0);
+  // What it was just asked for fails, as the machine's fault; then there is another.
+  int failed = 0;
+  for (int i = 0; i < 200; ++i) {
+    auto result = await(run(client, argv({"true"})));
+    if (result) continue;
+    ++failed;
+    EXPECT_EQ(result.error().code, ErrorCode::unavailable);
+  }
+  EXPECT_LT(failed, 100);
+  EXPECT_EQ(must_run(argv({"true"})).exit.code, 0);
+}
+
 TEST_F(Commands, MalformedFramesEndOnlyTheirConnection) {
   auto task = [&](std::string bytes) -> Task<Result<std::string>> {
     HARENA_CO_TRY(auto stream, co_await http::connect_unix(shim.socket()));

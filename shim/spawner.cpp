@@ -1,0 +1,199 @@
+#include "shim/spawner.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "sdk/session/hello.hpp"
+
+namespace harena::shim {
+namespace {
+
+/// A message has a mark, a letter of flags, and the encoded request; a longer request comes as a memory file.
+constexpr std::size_t kPrefixBytes = 9;
+constexpr std::size_t kInlineBytes = 64 << 10;
+constexpr std::size_t kMaxFds = 6;
+enum Flag : unsigned char { kHasInput = 1, kHasOutputs = 2, kHasCgroup = 4, kIsFile = 8 };
+
+Error lost() { return infrastructure_error(ErrorCode::unavailable, "shim", "the process that starts commands is gone; it is being started again"); }
+
+Result<UniqueFd> as_file(std::string_view bytes) {
+  UniqueFd file(static_cast<int>(::syscall(SYS_memfd_create, "order", MFD_CLOEXEC)));
+  if (!file) return errno_error(errno, "memfd_create");
+  for (std::size_t done = 0; done < bytes.size();) {
+    auto wrote = ::pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (wrote <= 0) return errno_error(errno, "writing an order");
+    done += static_cast<std::size_t>(wrote);
+  }
+  return file;
+}
+
+std::string read_file(int fd) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) return {};
+  std::string text(static_cast<std::size_t>(info.st_size), '\0');
+  auto got = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+bool send_order(int socket, const std::string& prefix, std::string_view body, const std::vector<int>& fds) {
+  std::array<iovec, 2> parts = {iovec{const_cast<char*>(prefix.data()), prefix.size()}, iovec{const_cast<char*>(body.data()), body.size()}};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxFds * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+  // Waits at most as long as the spawner takes to fork: it does nothing else.
+  ssize_t sent;
+  while ((sent = ::sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+  }
+  return sent > 0;
+}
+
+struct ReceivedOrder {
+  std::string bytes;
+  std::vector<UniqueFd> fds;
+  std::size_t used = 0;
+  UniqueFd next() { return used < fds.size() ? std::move(fds[used++]) : UniqueFd(); }
+};
+
+/// False at the end: the shim has gone.
+bool receive_order(int socket, ReceivedOrder& order) {
+  static std::array<char, kPrefixBytes + kInlineBytes> buffer;  // not on the stack: the first fork would copy it
+  iovec part{buffer.data(), buffer.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxFds * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t got;
+  while ((got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  }
+  if (got < static_cast<ssize_t>(kPrefixBytes)) return false;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    for (std::size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= header->cmsg_len; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+      order.fds.emplace_back(fd);
+    }
+  }
+  order.bytes.assign(buffer.data(), static_cast<std::size_t>(got));
+  return true;
+}
+
+/// EAGAIN is the sandbox's limit only if that is full: else the machine has no room.
+Error explain(const Sandbox& sandbox, Error error) {
+  if (error.cause != Cause::limit || sandbox.counters().pids_full()) return error;
+  return infrastructure_error(ErrorCode::resource_exhausted, "processes", "the machine has no room for another process");
+}
+
+void carry_out(const Sandbox& sandbox, ReceivedOrder& order) {
+  auto mark = session::get_u64(order.bytes.data());
+  auto flags = static_cast<unsigned char>(order.bytes[8]);
+  UniqueFd channel = order.next();
+  UniqueFd in = (flags & kHasInput) != 0 ? order.next() : UniqueFd();
+  UniqueFd out = (flags & kHasOutputs) != 0 ? order.next() : UniqueFd();
+  UniqueFd err = (flags & kHasOutputs) != 0 ? order.next() : UniqueFd();
+  UniqueFd cgroup = (flags & kHasCgroup) != 0 ? order.next() : UniqueFd();
+  UniqueFd file = (flags & kIsFile) != 0 ? order.next() : UniqueFd();
+  std::string text = file ? read_file(file.get()) : order.bytes.substr(kPrefixBytes);
+  auto request = session::decode<session::StartRequest>(text);
+  if (!request) return send_report(channel.get(), Report::error, session::encode_error(request.error()));
+  auto child = clone_child(cgroup.get(), [&] {
+    run_command_child(sandbox, *request, {in.get(), out.get(), err.get()}, channel.get(), mark);
+  }, Parent::callers);
+  if (!child) return send_report(channel.get(), Report::error, session::encode_error(explain(sandbox, std::move(child).error())));
+  std::array<char, 8> pid;
+  session::put_u64(pid.data(), static_cast<std::uint64_t>(child->pid));
+  send_report(channel.get(), Report::born, {pid.data(), pid.size()});
+}
+
+void be_spawner(const Sandbox& sandbox, int socket, pid_t shim) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != shim) return;  // it died before that
+  auto kept = sandbox.descriptors_for_spawner();
+  kept.push_back(socket);
+  close_all_but(std::move(kept));
+  sandbox.children_inside(true);
+  for (;;) {
+    ReceivedOrder order;
+    if (!receive_order(socket, order)) return;
+    carry_out(sandbox, order);
+  }
+}
+
+}  // namespace
+
+Spawner::~Spawner() {
+  socket_.reset();
+  if (process_.pid <= 0) return;
+  // By descriptor: the reaper may have waited for it already.
+  ::syscall(SYS_pidfd_send_signal, process_.pidfd.get(), SIGKILL, nullptr, 0);
+  ::waitpid(process_.pid, nullptr, 0);
+}
+
+Status Spawner::start() {
+  HARENA_TRY(auto pair, make_report_channel());
+  sandbox_.children_inside(false);
+  pid_t shim = ::getpid();
+  auto child = clone_child(-1, [&] { be_spawner(sandbox_, pair.second.get(), shim); });
+  sandbox_.children_inside(true);
+  if (!child) return std::move(child).error();
+  socket_ = std::move(pair.first);
+  process_ = *std::move(child);
+  return {};
+}
+
+void Spawner::watch(Reaper& reaper) {
+  reaper.on_death(process_.pid, [this, &reaper](const Death&) {
+    process_ = {};
+    socket_.reset();
+    if (start()) watch(reaper);
+  });
+}
+
+Status Spawner::spawn(const session::StartRequest& request, const SpawnOrder& order) {
+  if (!socket_) return lost();
+  std::vector<int> fds = {order.channel};
+  unsigned char flags = 0;
+  auto add = [&](int fd, unsigned char flag) {
+    if (fd < 0) return;
+    fds.push_back(fd);
+    flags |= flag;
+  };
+  add(order.stdio.in, kHasInput);
+  add(order.stdio.out, kHasOutputs);
+  add(order.stdio.err, kHasOutputs);
+  add(order.cgroup, kHasCgroup);
+  std::string body = session::encode(request);
+  UniqueFd file;
+  if (body.size() > kInlineBytes) {
+    HARENA_TRY(file, as_file(body));
+    add(file.get(), kIsFile);
+    body.clear();
+  }
+  std::string prefix(kPrefixBytes, '\0');
+  session::put_u64(prefix.data(), order.mark);
+  prefix[8] = static_cast<char>(flags);
+  if (!send_order(socket_.get(), prefix, body, fds)) return lost();
+  return {};
+}
+
+}  // namespace harena::shim
