@@ -27,6 +27,12 @@ struct ExecOptions {
   std::string user;
   std::string timeout;
   std::string op;
+  std::string detach_keys;
+
+  void add_detach_keys(CLI::App& app) {
+    app.add_option("--detach-keys", detach_keys, "Keys that leave the terminal and not end the command, such as ctrl-p,ctrl-q; see 'attach'");
+  }
+  Result<DetachKeys> keys() const { return detach_keys.empty() ? Result<DetachKeys>(DetachKeys()) : DetachKeys::parse(detach_keys); }
 
   void add_to(CLI::App& app) {
     app.add_flag("-i,--interactive", interactive, "Pass stdin on, though it is a terminal");
@@ -80,10 +86,11 @@ void add_terminal_type(client::CommandRequest& request) {
   request.env.emplace_back("TERM", term != nullptr && *term != '\0' ? term : "xterm");
 }
 
-Result<int> run_session(client::Client& client, ExecPlan plan, bool tty, const BlockedSignals& signals) {
-  if (!tty) return run_piped(client, std::move(plan), signals);
+Result<int> run_session(client::Client& client, ExecPlan plan, const ExecOptions& options, const BlockedSignals& signals) {
+  if (!options.tty) return run_piped(client, std::move(plan), signals);
   add_terminal_type(plan.request);
-  return run_in_terminal(client, std::move(plan), signals);
+  HARENA_TRY(auto keys, options.keys());
+  return run_in_terminal(client, std::move(plan), signals, std::move(keys));
 }
 
 /// Failures that belong to the command's start have exit codes of their own: shown here, once.
@@ -93,12 +100,26 @@ Result<int> with_exit_code(const Program& program, Result<int> outcome) {
   return exit_code_of(outcome.error());
 }
 
+Status check_detach_keys(const ExecOptions& options) {
+  HARENA_TRY(const auto keys, options.keys());
+  if (options.detach_keys.empty() || options.tty) return {};
+  return make_error(ErrorCode::invalid_argument, "--detach-keys are typed in a terminal: give -it too");
+}
+
+Result<int> attach(Program& program, const ExecOptions& options, const std::string& command) {
+  HARENA_TRY(auto keys, options.keys());
+  HARENA_TRY(const auto signals, block_session_signals());
+  HARENA_TRY(const auto client, program.connect());
+  return with_exit_code(program, attach_terminal(*client, options.sandbox, command, signals, std::move(keys)));
+}
+
 Result<int> exec(Program& program, const ExecOptions& options) {
   HARENA_TRY(auto request, request_of(program, options));
+  HARENA_TRY_STATUS(check_detach_keys(options));
   HARENA_TRY(const auto signals, block_session_signals());
   HARENA_TRY(const auto client, program.connect());
   if (!options.detach) {
-    return with_exit_code(program, run_session(*client, {options.sandbox, std::move(request)}, options.tty, signals));
+    return with_exit_code(program, run_session(*client, {options.sandbox, std::move(request)}, options, signals));
   }
   auto command = client::Commands(*client, options.sandbox).start(std::move(request));
   if (!command.ok()) return with_exit_code(program, std::move(command).error());
@@ -114,7 +135,7 @@ Result<int> run_and_stop(const Program& program, client::Client& client, const R
     return 128 + number;
   }
   const auto id = plan.sandbox_id;
-  auto outcome = with_exit_code(program, run_session(client, std::move(plan), options.exec.tty, signals));
+  auto outcome = with_exit_code(program, run_session(client, std::move(plan), options.exec, signals));
   if (options.keep) {
     HARENA_TRY_STATUS(write_all(STDERR_FILENO, "kept: " + id + "\n"));
     return outcome;
@@ -159,6 +180,7 @@ void add_exec(Program& program) {
   exec_app->add_option("sandbox", exec_options->sandbox, "Id of the sandbox")->required();
   exec_options->add_to(*exec_app);
   exec_app->add_flag("-d,--detach", exec_options->detach, "Print the command's id and leave it running; see 'logs'");
+  exec_options->add_detach_keys(*exec_app);
   exec_app->add_option("--op", exec_options->op, "Operation id: the same one never starts it twice");
 
   auto shell_options = std::make_shared<ExecOptions>();
@@ -169,6 +191,15 @@ void add_exec(Program& program) {
   shell_app->add_option("--shell", *path, "Path of the shell (bash, or else sh)");
   shell_app->add_option("-u,--user", shell_options->user, "User to run as");
   shell_app->add_option("-w,--cwd", shell_options->cwd, "Working directory");
+  shell_options->add_detach_keys(*shell_app);
+
+  auto attach_options = std::make_shared<ExecOptions>();
+  auto command = std::make_shared<std::string>();
+  auto* attach_app = program.command("attach", "Return to the terminal of a command that runs",
+                                     [&program, attach_options, command] { return attach(program, *attach_options, *command); });
+  attach_app->add_option("sandbox", attach_options->sandbox, "Id of the sandbox")->required();
+  attach_app->add_option("command", *command, "Id of the command; see 'ps'")->required();
+  attach_options->add_detach_keys(*attach_app);
 }
 
 }  // namespace harena::cli

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/cli/detach_keys.hpp"
 #include "core/cli/signals.hpp"
 #include "sdk/client/commands.hpp"
 
@@ -20,7 +21,11 @@ Result<BlockedSignals> block_session_signals();
 /// process group; the third one kills all that it started. Returns the exit code.
 Result<int> run_piped(client::Client& client, ExecPlan plan, const BlockedSignals& signals);
 
-/// A terminal: raw mode here, a PTY there, size and resizes passed on. A lost connection is taken up again.
-Result<int> run_in_terminal(client::Client& client, ExecPlan plan, const BlockedSignals& signals);
+/// A terminal: raw mode here, a PTY there, size and resizes passed on. A lost connection is taken up again, also across a restart
+/// of the server. `keys` leave the command running and are exit code 0; its id is on stderr then.
+Result<int> run_in_terminal(client::Client& client, ExecPlan plan, const BlockedSignals& signals, DetachKeys keys);
+/// The same with a command that runs already, from what it prints now on. invalid_argument when it has no terminal.
+Result<int> attach_terminal(client::Client& client, const std::string& sandbox_id, const std::string& command_id,
+                            const BlockedSignals& signals, DetachKeys keys);
 
 }  // namespace harena::cli

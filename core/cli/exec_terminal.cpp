@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cerrno>
+#include <functional>
+#include <utility>
 
 #include "core/cli/exec_session.hpp"
 #include "core/cli/exit_code.hpp"
 #include "core/cli/print.hpp"
+#include "core/cli/program.hpp"
 #include "core/cli/terminal.hpp"
 #include "sdk/client/attach.hpp"
 
@@ -14,43 +17,48 @@ namespace harena::cli {
 
 namespace {
 
+/// How a session ends: the command has, or the user has left.
+using Ended = std::optional<client::ExitStatus>;
+
 /// The loop between the user's terminal and the command's.
 class TerminalSession {
  public:
-  TerminalSession(client::Client& client, const ExecPlan& plan, const BlockedSignals& signals)
-      : client_(client), commands_(client, plan.sandbox_id), signals_(signals) {}
+  TerminalSession(client::Client& client, const std::string& sandbox_id, const BlockedSignals& signals, DetachKeys keys)
+      : client_(client), commands_(client, sandbox_id), signals_(signals), keys_(std::move(keys)) {}
 
-  Result<client::ExitStatus> run(const std::string& command_id) {
+  /// From byte `offset` of the output; nullopt when the user has left.
+  Result<Ended> run(const std::string& command_id, std::int64_t offset) {
+    received_ = offset;
     auto tries = client_.stream_attempts();
     while (true) {
       const auto before = received_;
       auto ended = attach_once(command_id);
       if (ended.ok()) return ended;
-      if (ended.error().cause_detail != client::kConnectionLost) return ended;
       if (received_ > before) tries.reset();
       if (!tries.again(ended.error(), true)) return ended;
     }
   }
 
  private:
-  Result<client::ExitStatus> attach_once(const std::string& command_id) {
+  Result<Ended> attach_once(const std::string& command_id) {
     HARENA_TRY(const auto attachment, client::Attachment::open(client_, commands_, command_id, received_));
     HARENA_TRY_STATUS(attachment->send_resize(window_size()));
     while (true) {
       HARENA_TRY(const auto ended, step(*attachment, command_id));
-      if (ended) return *ended;
+      if (ended || detached_) return ended;
     }
   }
 
-  Result<std::optional<client::ExitStatus>> step(client::Attachment& attachment, const std::string& command_id) {
+  Result<Ended> step(client::Attachment& attachment, const std::string& command_id) {
     std::array<pollfd, 3> waited = {pollfd{attachment.fd(), POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
                                     pollfd{input_open_ ? STDIN_FILENO : -1, POLLIN, 0}};
     if (!attachment.pending() && ::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR) return errno_error(errno, "poll");
     if (waited[1].revents != 0) HARENA_TRY_STATUS(on_signal(attachment, command_id));
     if (waited[2].revents != 0) HARENA_TRY_STATUS(on_input(attachment));
-    if (!attachment.pending() && waited[0].revents == 0) return std::optional<client::ExitStatus>();
+    if (detached_) return Ended();
+    if (!attachment.pending() && waited[0].revents == 0) return Ended();
     HARENA_TRY(const auto message, attachment.receive());
-    if (!message) return std::optional<client::ExitStatus>();
+    if (!message) return Ended();
     received_ += static_cast<std::int64_t>(message->output.size());
     HARENA_TRY_STATUS(write_all(STDOUT_FILENO, message->output));
     return message->exit;
@@ -70,7 +78,11 @@ class TerminalSession {
     std::array<char, 4096> buffer;
     const auto count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return {};
-    if (count > 0) return attachment.send_input({buffer.data(), static_cast<std::size_t>(count)});
+    if (count > 0) {
+      const auto typed = keys_.feed({buffer.data(), static_cast<std::size_t>(count)});
+      detached_ = typed.detached;
+      return typed.forward.empty() ? ok_status() : attachment.send_input(typed.forward);
+    }
     input_open_ = false;
     return attachment.send_eof();
   }
@@ -78,26 +90,58 @@ class TerminalSession {
   client::Client& client_;
   client::Commands commands_;
   const BlockedSignals& signals_;
+  DetachKeys keys_;
   std::int64_t received_ = 0;
   bool input_open_ = true;
+  bool detached_ = false;
 };
 
-Result<client::ExitStatus> run_raw(client::Client& client, const ExecPlan& plan, const BlockedSignals& signals) {
+/// The session in raw mode; the terminal is back to normal when it returns.
+Result<Ended> run_raw(client::Client& client, const std::string& sandbox_id, const BlockedSignals& signals, DetachKeys keys,
+                      const std::function<Result<std::pair<std::string, std::int64_t>>()>& find_command, std::string& command_id) {
   HARENA_TRY(const auto raw, RawMode::enter());  // before anything is started: it says whether there is a terminal
-  HARENA_TRY(const auto command, client::Commands(client, plan.sandbox_id).start(plan.request));
-  return TerminalSession(client, plan, signals).run(client::text_or(command, "id"));
+  HARENA_TRY(auto found, find_command());
+  command_id = std::move(found.first);
+  return TerminalSession(client, sandbox_id, signals, std::move(keys)).run(command_id, found.second);
+}
+
+Result<int> finish(const std::string& command_id, const Ended& ended) {
+  if (!ended) {
+    HARENA_TRY_STATUS(write_all(STDERR_FILENO, "\ndetached: " + command_id + "\n"));
+    return kExitOk;
+  }
+  if (const auto remark = remark_of(*ended); !remark.empty()) {
+    HARENA_TRY_STATUS(write_all(STDERR_FILENO, "error: " + remark + "\n"));
+  }
+  return exit_code_of(*ended);
 }
 
 }  // namespace
 
-Result<int> run_in_terminal(client::Client& client, ExecPlan plan, const BlockedSignals& signals) {
+Result<int> run_in_terminal(client::Client& client, ExecPlan plan, const BlockedSignals& signals, DetachKeys keys) {
   plan.request.pty = window_size();
   plan.request.stdin_pipe = true;
-  HARENA_TRY(const auto status, run_raw(client, plan, signals));  // the terminal is back to normal from here on
-  if (const auto remark = remark_of(status); !remark.empty()) {
-    HARENA_TRY_STATUS(write_all(STDERR_FILENO, "error: " + remark + "\n"));
+  const auto start = [&]() -> Result<std::pair<std::string, std::int64_t>> {
+    HARENA_TRY(const auto command, client::Commands(client, plan.sandbox_id).start(plan.request));
+    return std::pair(client::text_or(command, "id"), std::int64_t{0});
+  };
+  std::string id;
+  HARENA_TRY(const auto ended, run_raw(client, plan.sandbox_id, signals, std::move(keys), start, id));
+  return finish(id, ended);
+}
+
+Result<int> attach_terminal(client::Client& client, const std::string& sandbox_id, const std::string& command_id,
+                            const BlockedSignals& signals, DetachKeys keys) {
+  HARENA_TRY(const auto info, client::Commands(client, sandbox_id).get(command_id));
+  if (!info.value("pty", false)) {
+    return make_error(ErrorCode::invalid_argument, "command " + command_id + " has no terminal; 'harena logs -f' shows what it prints");
   }
-  return exit_code_of(status);
+  const auto here = [&]() -> Result<std::pair<std::string, std::int64_t>> {
+    return std::pair(command_id, info.value("stdout_bytes", std::int64_t{0}));
+  };
+  std::string id;
+  HARENA_TRY(const auto ended, run_raw(client, sandbox_id, signals, std::move(keys), here, id));
+  return finish(id, ended);
 }
 
 }  // namespace harena::cli

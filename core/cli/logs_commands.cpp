@@ -83,11 +83,13 @@ Result<int> logs(Program& program, LogOptions options) {
     if (event.truncated) return write_all(STDERR_FILENO, "note: the output reached its limit; the rest was dropped\n");
     return write_all(err ? STDERR_FILENO : STDOUT_FILENO, event.data);
   };
+  std::optional<client::ExitStatus> ended;
   if (options.follow) {
-    HARENA_TRY_STATUS(commands.follow(options.command, {}, show));
+    HARENA_TRY(ended, commands.follow(options.command, {}, show));
   } else {
-    HARENA_TRY_STATUS(commands.dump(options.command, show));
+    HARENA_TRY(ended, commands.dump(options.command, show));
   }
+  if (program.options.json && ended) HARENA_TRY_STATUS(print_line(json({{"exit", ended->raw}}).dump()));
   return kExitOk;
 }
 

@@ -12,6 +12,7 @@
 #include "core/cli/print.hpp"
 #include "core/cli/program.hpp"
 #include "core/cli/relay.hpp"
+#include "core/cli/signals.hpp"
 #include "core/cli/words.hpp"
 #include "sdk/client/sandboxes.hpp"
 
@@ -30,22 +31,49 @@ struct Listener {
   PortPair ports;
 };
 
-Result<Listener> listen_on(const std::string& address, PortPair ports) {
-  sockaddr_in where{};
-  where.sin_family = AF_INET;
-  where.sin_port = htons(ports.local);
-  if (::inet_pton(AF_INET, address.c_str(), &where.sin_addr) != 1) {
-    return make_error(ErrorCode::invalid_argument, "--address is '" + address + "'; it is an IPv4 address such as 127.0.0.1");
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  std::uint16_t port() const {
+    // Both families have it at the same place.
+    return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
   }
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+};
+
+Result<SocketAddress> parse_address(const std::string& text, std::uint16_t port) {
+  SocketAddress address;
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
+  if (::inet_pton(AF_INET, text.c_str(), &v4->sin_addr) == 1) {
+    address.size = sizeof *v4;
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(port);
+    return address;
+  }
+  if (::inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr) == 1) {
+    address.size = sizeof *v6;
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    return address;
+  }
+  return make_error(ErrorCode::invalid_argument, "--address is '" + text + "'; it is a numeric address such as 127.0.0.1 or ::1");
+}
+
+std::string shown(const std::string& address, std::uint16_t port) {
+  return (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" + std::to_string(port);
+}
+
+Result<Listener> listen_on(const std::string& address, PortPair ports) {
+  HARENA_TRY(auto where, parse_address(address, ports.local));
+  UniqueFd fd(::socket(where.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0 || ::listen(fd.get(), 128) != 0) {
-    return errno_error(errno, "listening on " + address + ":" + std::to_string(ports.local));
+  if (::bind(fd.get(), where.get(), where.size) != 0 || ::listen(fd.get(), 128) != 0) {
+    return errno_error(errno, "listening on " + shown(address, ports.local));
   }
-  socklen_t size = sizeof where;
-  ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&where), &size);
-  ports.local = ntohs(where.sin_port);
+  ::getsockname(fd.get(), where.get(), &where.size);
+  ports.local = where.port();
   return Listener{std::move(fd), ports};
 }
 
@@ -62,17 +90,22 @@ Result<int> forward(Program& program, const ForwardOptions& options) {
     HARENA_TRY(auto listener, listen_on(options.address, ports));
     listeners.push_back(std::move(listener));
   }
+  // Before any thread: all of them inherit it, and a ^C is ours to end by.
+  HARENA_TRY(const auto signals, BlockedSignals::block({SIGINT, SIGTERM, SIGHUP}));
   HARENA_TRY(const auto client, program.connect());
   HARENA_TRY_STATUS(client::Sandboxes(*client).get(options.sandbox));
   std::vector<pollfd> waited;
   for (const auto& one : listeners) {
-    const auto from = options.address + ":" + std::to_string(one.ports.local);
+    const auto from = shown(options.address, one.ports.local);
     HARENA_TRY_STATUS(program.options.json ? print_line(nlohmann::json({{"local", from}, {"port", one.ports.remote}}).dump())
                                            : print_line(from + " -> " + options.sandbox + ":" + std::to_string(one.ports.remote)));
     waited.push_back({one.fd.get(), POLLIN, 0});
   }
+  waited.push_back({signals.fd(), POLLIN, 0});
   while (::poll(waited.data(), waited.size(), -1) >= 0 || errno == EINTR) {
-    for (std::size_t at = 0; at < waited.size(); ++at) {
+    // It's how this command ends; what is open is closed by the kernel.
+    if (waited.back().revents != 0 && signals.take() != 0) return kExitOk;
+    for (std::size_t at = 0; at < listeners.size(); ++at) {
       if (waited[at].revents == 0) continue;
       UniqueFd peer(::accept4(waited[at].fd, nullptr, nullptr, SOCK_CLOEXEC));
       // Detached: it ends with its connection, or with the program, and shares nothing.

@@ -1,10 +1,13 @@
 """The program harena against a real harenad and real containers."""
 
 import fcntl
+import hashlib
 import json
 import os
 import pty
 import select
+import signal
+import socket
 import struct
 import subprocess
 import termios
@@ -45,34 +48,113 @@ def test_detached_with_logs(cli, box):
     assert "exit 0" in cli.out("ps", box)
 
 
+class Terminal:
+    """A user at a terminal of a given size."""
+
+    def __init__(self, cli, *args, size=(30, 100)):
+        self.master, self.slave = pty.openpty()
+        self.resize(*size)
+        self.before = termios.tcgetattr(self.slave)
+        self.process = subprocess.Popen([cli.binary, *args], env=cli.env, stdin=self.slave, stdout=self.slave, stderr=self.slave,
+                                        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.seen = b""
+
+    def resize(self, rows, cols):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+    def type(self, text):
+        os.write(self.master, text)
+
+    def expect(self, text):
+        """What was shown before it."""
+        deadline = time.monotonic() + 60
+        while text not in self.seen:
+            ready, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
+            assert ready, (text, self.seen)
+            self.seen += os.read(self.master, 4096)
+        before, self.seen = self.seen.split(text, 1)
+        return before
+
+    def wait(self):
+        code = self.process.wait(timeout=60)
+        assert termios.tcgetattr(self.slave) == self.before  # given back as it was
+        os.close(self.slave)
+        os.close(self.master)
+        return code
+
+
+def test_leaving_a_terminal_and_returning(cli, box):
+    first = Terminal(cli, "exec", "-it", "--detach-keys", "ctrl-p,ctrl-q", box, "--", "sh")
+    first.type(b"x=kept; echo ma''rk\r")
+    first.expect(b"mark")
+    first.type(b"\x10")  # the first of the keys alone is held back, not lost: a line editor's ctrl-p gets it with what follows
+    first.type(b"\x11")
+    first.expect(b"detached: ")
+    command = first.expect(b"\r\n").decode().strip()
+    assert first.wait() == 0
+    assert "running" in cli.out("ps", box)
+    second = Terminal(cli, "attach", box, command, size=(50, 120))
+    second.type(b"echo $x; stty size; exit 9\r")
+    second.expect(b"kept")
+    second.expect(b"50 120")
+    assert second.wait() == 9
+    assert b"no terminal" in cli("attach", box, cli.out("exec", "-d", box, "--", "sleep", "60").strip(), code=125).stderr
+
+
+def test_a_terminal_outlives_the_daemon(harenad, cli, box):
+    terminal = Terminal(cli, "exec", "-it", box, "--", "sh")
+    terminal.type(b"echo on''e\r")
+    terminal.expect(b"one")
+    for end in (harenad.kill, harenad.stop):
+        end()
+        harenad.restart()
+        terminal.type(b"echo tw''o\r")
+        terminal.expect(b"two")
+    terminal.type(b"exit 4\r")
+    assert terminal.wait() == 4
+
+
+def test_logs_follow_across_a_restart(harenad, cli, box):
+    command = cli.out("exec", "-d", box, "--", "sh", "-c", "for i in $(seq 1 300); do echo line $i; sleep 0.01; done; echo END; exit 3").strip()
+    plain = subprocess.Popen([cli.binary, "logs", "-f", box, command], env=cli.env, stdout=subprocess.PIPE)
+    lines = subprocess.Popen([cli.binary, "logs", "-f", "--json", box, command], env=cli.env, stdout=subprocess.PIPE)
+    first = plain.stdout.readline()
+    harenad.kill()
+    harenad.restart()
+    expected = b"".join(b"line %d\n" % number for number in range(1, 301)) + b"END\n"
+    assert first + plain.stdout.read() == expected and plain.wait() == 0
+    events = [json.loads(line) for line in lines.stdout]
+    assert "".join(one.get("data", "") for one in events).encode() == expected
+    assert events[-1]["exit"]["code"] == 3 and lines.wait() == 0
+
+
+def test_exec_across_a_restart(harenad, cli, box):
+    data = os.urandom(1_000_000)
+    process = subprocess.Popen([cli.binary, "exec", box, "--", "sh", "-c", "echo started; sleep 1; sha256sum; echo ran >> /tmp/runs; exit 6"],
+                               env=cli.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"started\n"
+    process.stdin.write(data[:500_000])
+    process.stdin.flush()
+    harenad.kill()
+    harenad.restart()
+    process.stdin.write(data[500_000:])
+    process.stdin.close()
+    assert process.stdout.read().split()[0].decode() == hashlib.sha256(data).hexdigest() and process.wait() == 6
+    assert cli.out("exec", box, "--", "cat", "/tmp/runs") == "ran\n"
+
+
 def test_a_terminal(cli, box):
-    master, slave = pty.openpty()
-    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-    process = subprocess.Popen([cli.binary, "shell", box], env=cli.env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-    os.close(slave)
-    seen = b""
-
-    def expect(text):
-        nonlocal seen
-        deadline = time.monotonic() + 30
-        while text not in seen:
-            ready, _, _ = select.select([master], [], [], max(0, deadline - time.monotonic()))
-            assert ready, (text, seen)
-            seen += os.read(master, 4096)
-        seen = seen.split(text, 1)[1]
-
-    os.write(master, b"stty size; echo ma''rk\r")
-    expect(b"30 100")
-    expect(b"mark")
-    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
-    os.write(master, b"sleep 0.3; stty size\r")
-    expect(b"50 120")
-    os.write(master, b"sleep 100\r")
-    time.sleep(0.3)
-    os.write(master, b"\x03exit 7\r")
-    assert process.wait(timeout=30) == 7
-    os.close(master)
+    terminal = Terminal(cli, "shell", box)
+    terminal.type(b"stty size; echo ma''rk\r")
+    terminal.expect(b"30 100")
+    terminal.expect(b"mark")
+    terminal.resize(50, 120)
+    terminal.type(b"sleep 0.3; stty size\r")
+    terminal.expect(b"50 120")
+    terminal.type(b"echo sleep''ing; sleep 100\r")
+    terminal.expect(b"sleeping")
+    terminal.type(b"\x03exit 7\r")
+    assert terminal.wait() == 7
 
 
 def test_cp(cli, box, tmp_path):
@@ -105,6 +187,40 @@ def test_port_forward(cli, box):
     finally:
         process.terminate()
         process.wait()
+
+
+def test_port_forward_v6_half_close_and_interrupt(cli, box):
+    cli("exec", "-d", box, "--", "sh", "-c", "while true; do nc -l -p 9001 -e sh -c 'wc -c; echo bye'; done")
+    cli("exec", "-d", box, "--", "httpd", "-f", "-p", "[::1]:9002", "-h", "/etc")
+    process = subprocess.Popen([cli.binary, "port-forward", "--json", "--address", "::1", box, "0:9001", "0:9002", "0:9"], env=cli.env,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    where = [json.loads(process.stdout.readline()) for _ in range(3)]
+    assert [one["port"] for one in where] == [9001, 9002, 9] and all(one["local"].startswith("[::1]:") for one in where)
+    numbers = [int(one["local"].rsplit(":", 1)[1]) for one in where]
+
+    def talk(number, data):
+        with socket.create_connection(("::1", number), timeout=60) as peer:
+            peer.sendall(data)
+            peer.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: peer.recv(65536), b""))
+
+    def until(number, data, wanted):
+        deadline = time.monotonic() + 30
+        while wanted not in (got := talk(number, data)):
+            assert time.monotonic() < deadline, got
+        return got
+
+    assert until(numbers[0], b"x" * 100_000, b"bye").split() == [b"100000", b"bye"]
+    assert b"root:" in until(numbers[1], b"GET /passwd HTTP/1.0\r\n\r\n", b"root:")
+    assert talk(numbers[2], b"") == b""
+    with socket.create_connection(("::1", numbers[1]), timeout=60):  # one in use doesn't hold the end up
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+    errors = process.stderr.read()
+    assert b"nothing listens on port 9 " in errors and b"Traceback" not in errors
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("::1", numbers[1]))
+    assert b"--address" in cli("port-forward", "--address", "here", box, "80", code=125).stderr
 
 
 def test_verbs_and_lists(cli, box):
