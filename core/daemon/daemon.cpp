@@ -1,5 +1,6 @@
 #include "core/daemon/daemon.hpp"
 
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ struct Daemon::Parts {
 
   std::unique_ptr<ApiServices> make_services();
   Step health_step();
+  Step descriptors_step();
   Step ready_step();
   void notice(const std::string& level, const std::string& message);
   nlohmann::json plugins_json();
@@ -104,6 +106,21 @@ Step Daemon::Parts::health_step() {
           }};
 }
 
+/// Two descriptors an attached stream: the soft limit of most systems ends at 500 of them. Behind the edge's steps, so that what
+/// those start (and through it the sandboxes) has the limit that this process was started with.
+Step Daemon::Parts::descriptors_step() {
+  return {"descriptors",
+          [this]() -> Status {
+            rlimit limit{};
+            if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return errno_error(errno, "asking for the limit of open files");
+            limit.rlim_cur = limit.rlim_max;
+            if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return errno_error(errno, "raising the limit of open files");
+            log->debug("up to " + std::to_string(limit.rlim_cur) + " open files");
+            return ok_status();
+          },
+          [] {}};
+}
+
 /// run_dir/harenad.json tells tools (and tests, which listen on port 0) where this process is.
 Step Daemon::Parts::ready_step() {
   return {"ready",
@@ -151,6 +168,7 @@ Status Daemon::run_until_signal() {
 
   parts.steps.add(parts.health_step());
   parts.edge.add_steps(parts.steps);
+  parts.steps.add(parts.descriptors_step());
   parts.apiserver.add_steps(parts.steps);
   parts.steps.add(parts.ready_step());
   HARENA_TRY_STATUS(parts.steps.start());
