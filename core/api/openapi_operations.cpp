@@ -35,7 +35,7 @@ const std::map<std::string, Extra>& extras() {
       {"list_commands", {.response = "CommandList"}},
       {"get_command", {.response = "Command"}},
       {"command_output",
-       {.response_type = "application/x-ndjson", .query = {"stdout_offset", "stderr_offset", "follow"}}},
+       {.response_type = "application/x-ndjson", .query = {"stdout_offset", "stderr_offset", "follow", "background"}}},
       {"command_stdin", {.query = {"offset", "eof"}, .request_type = "application/octet-stream"}},
       {"read_file", {.response_type = "application/octet-stream", .query = {"path!", "user"}}},
       {"write_file",
