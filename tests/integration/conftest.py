@@ -54,6 +54,7 @@ class Harenad:
         self.log = self.folder / "harenad.log"
         self.config = self.folder / "harena.json"
         self.process = None
+        self.program = str(BUILD / "bin" / "harenad")
         self.about = {}
         number = os.getpid() % 1000
         self.config.write_text(json.dumps({
@@ -66,14 +67,18 @@ class Harenad:
                 "instance": INSTANCE, "id_base": (33_000 + number * 32) * 65536, "id_ranges": 32}}},
         }))
 
-    def start(self):
+    def spawn(self, program=None):
+        """Begins a start without waiting for its end; `program`: another build than the tests'."""
         assert self.process is None
         (self.run / "harenad.json").unlink(missing_ok=True)
         with open(self.log, "ab") as log:
             # In a session of its own: a ^C that ends the tests mustn't end it before its sandboxes are stopped.
             self.process = subprocess.Popen(
-                [str(BUILD / "bin" / "harenad"), "--config", str(self.config)], stdin=subprocess.DEVNULL, stdout=log,
+                [program or self.program, "--config", str(self.config)], stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log, start_new_session=True)
+
+    def start(self, program=None):
+        self.spawn(program)
         deadline = time.monotonic() + START_S
         while not (self.run / "harenad.json").exists():
             if self.process.poll() is not None:

@@ -44,9 +44,9 @@ class Api:
     def raw(self, method, path, body=None):
         """(status, bytes), on a kept connection."""
         kept = getattr(self.local, "connection", None)
-        port = self.daemon.about["api_port"]
-        if kept is None or kept.port != port:
+        if kept is None or kept.daemon_pid != self.daemon.about["pid"]:
             kept = self.local.connection = self.connect()
+            kept.daemon_pid = self.daemon.about["pid"]
         try:
             answer = self.send(kept, method, path, body)
             return answer.status, answer.read()
@@ -183,11 +183,11 @@ def descriptors(pid):
 
 
 def host_processes(sandbox):
-    """{pid: name} of all processes in the sandbox's cgroups, as the host sees them."""
+    """{pid: name} of all processes in the sandbox's cgroups, as the host sees them; the shim is in the platform's."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if sandbox in open(f"/proc/{pid}/cgroup").read():
+            if any(sandbox in line and "/platform/" not in line for line in open(f"/proc/{pid}/cgroup")):
                 found[int(pid)] = open(f"/proc/{pid}/comm").read().strip()
         except OSError:
             continue  # it has ended meanwhile
