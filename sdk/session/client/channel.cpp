@@ -18,6 +18,17 @@ Error gone(std::string_view how) {
   return error;
 }
 
+/// What a read or write said of the connection, as whose fault it is; a cancellation stays one.
+Error lost(Error error) {
+  if (error.code == ErrorCode::cancelled) return error;
+  return gone("went away (" + error.message + ")");
+}
+
+Status checked(Status written) {
+  if (written) return written;
+  return lost(std::move(written).error());
+}
+
 /// Bytes into `buffer`, a descriptor if one came along; -1 with errno.
 ssize_t receive_with_fd(int socket, std::span<char> buffer, UniqueFd& fd) {
   iovec part{buffer.data(), buffer.size()};
@@ -50,7 +61,7 @@ Task<Status> Channel::send(FrameType type, std::string_view payload) {
   if (!std::exchange(said_hello_, true)) append_hello(bytes);
   append_message(bytes, type, payload);
   if (is_request(type)) idle_ = false;
-  co_return co_await stream_->write(bytes);
+  co_return checked(co_await stream_->write(bytes));
 }
 
 Task<Status> Channel::fill(std::size_t bytes) {
@@ -62,7 +73,7 @@ Task<Status> Channel::fill(std::size_t bytes) {
     in_.resize(before + want);
     auto got = co_await stream_->read(std::as_writable_bytes(std::span(in_.data() + before, want)));
     in_.resize(before + (got ? *got : 0));
-    if (!got) co_return std::move(got).error();
+    if (!got) co_return lost(std::move(got).error());
     if (*got == 0) co_return gone("closed the connection");
     if (*got == want) room_ = kPartBytes;
     if (*got < kIdleRoomBytes) room_ = kIdleRoomBytes;
@@ -122,7 +133,7 @@ Task<Status> Channel::greet() {
   if (!std::exchange(said_hello_, true)) {
     std::string bytes;
     append_hello(bytes);
-    HARENA_CO_TRY_STATUS(co_await stream_->write(bytes));
+    HARENA_CO_TRY_STATUS(checked(co_await stream_->write(bytes)));
   }
   HARENA_CO_TRY(auto frame, co_await receive_raw());
   co_return take_hello(frame);
