@@ -15,6 +15,7 @@
 
 #include "sdk/session/hello.hpp"
 #include "shim/command_child.hpp"
+#include "shim/fault.hpp"
 
 namespace harena::shim {
 
@@ -75,7 +76,10 @@ Status Command::start() {
   before_ = count(host_.sandbox.counters());
   started_ms_ = host_.loop.clock().wall_ms();
   ChildStdio stdio{pipes.in_child.get(), pipes.out_child.get(), pipes.err_child.get()};
+  const auto& run_dir = host_.sandbox.options().run_dir;
+  fault_point(run_dir, "spawn.before");
   HARENA_TRY_STATUS(host_.spawner.spawn(request_, {stdio, channel.second.get(), group_->cgroup_fd(), group_->mark()}));
+  fault_point(run_dir, "spawn.after");
   unborn_ = true;
   host_.reaper.expect();
   report_ = std::move(channel.first);
@@ -128,6 +132,7 @@ void Command::take_report(ReportMessage report) {
 }
 
 void Command::on_born(pid_t pid) {
+  fault_point(host_.sandbox.options().run_dir, "spawn.born");
   child_.pid = pid;
   // Nobody else waits for it, so the number is its own; ESRCH when the reaper has: then its death is on the way here.
   child_.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -144,8 +149,11 @@ void Command::on_channel_closed() {
   if (never_born) host_.reaper.settled();
   if (failure_ && never_born) return remove_group_when_empty();
   if (failure_) return;
-  if (inner_pid_ != 0) return on_running();
-  on_spawn_failed(make_error(ErrorCode::unavailable, "the new process was killed before it could run its command"));
+  // Even if it runs already: nobody could tell its end.
+  if (inner_pid_ != 0 && !never_born) return on_running();
+  constexpr auto kKilled = "the new process was killed before it could run its command";
+  constexpr auto kNeverMade = "the process that starts commands died with this one in hand";
+  on_spawn_failed(never_born ? infrastructure_error(ErrorCode::unavailable, "shim", kNeverMade) : make_error(ErrorCode::unavailable, kKilled));
   if (never_born) remove_group_when_empty();
 }
 
@@ -200,6 +208,7 @@ void Command::arm_quiet_timer() {
 
 void Command::on_output() {
   auto self = shared_from_this();
+  fault_point(host_.sandbox.options().run_dir, "output");
   last_output_ns_ = host_.loop.clock().monotonic_ns();
   const auto& over = out_->truncated() ? out_ : err_;
   if (over->truncated() && request_.on_output_limit == session::OnOutputLimit::kill) {
@@ -273,6 +282,7 @@ session::ExitStatus Command::describe_death(const Death& death) const {
 
 void Command::record_end() {
   if (exit_) return;
+  fault_point(host_.sandbox.options().run_dir, "exit");
   auto self = shared_from_this();
   host_.loop.cancel(quiet_timer_);
   host_.loop.cancel(drain_timer_);

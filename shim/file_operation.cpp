@@ -9,6 +9,7 @@
 
 #include <cerrno>
 
+#include "shim/fault.hpp"
 #include "shim/file_worker.hpp"
 #include "shim/server.hpp"
 
@@ -68,6 +69,7 @@ Status FileOperation::fork_worker(session::FrameType type, std::string_view payl
     return std::move(child).error();
   }
   worker_ = std::make_shared<Child>(*std::move(child));
+  fault_point(sandbox.options().run_dir, "file");
   server.reaper().on_death(worker_->pid, [this, alive = alive_](const Death& death) {
     if (!*alive) return;
     worker_.reset();

@@ -1,6 +1,7 @@
 #include "shim/file_worker.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sdk/session/hello.hpp"
 #include "shim/file_verbs.hpp"
@@ -14,13 +15,16 @@ using session::FrameType;
 namespace {
 
 Status enter(const Sandbox& sandbox, const std::string& user) {
+  HARENA_TRY_STATUS(sandbox.die_with_shim());
   HARENA_TRY_STATUS(sandbox.join_v1_cgroups());
   HARENA_TRY_STATUS(sandbox.enter_for_files());
   ::umask(0);
   bool myself = !sandbox.has_namespaces() && user.empty();
-  if (myself) return {};
-  HARENA_TRY(auto identity, resolve_user(user, {}));
-  return become(identity);
+  if (!myself) {
+    HARENA_TRY(auto identity, resolve_user(user, {}));
+    HARENA_TRY_STATUS(become(identity));
+  }
+  return sandbox.die_with_shim();
 }
 
 /// Enter, decode, do. `ok` carries what the verb returns.
@@ -61,6 +65,8 @@ bool run_file_worker(const Sandbox& sandbox, int socket, std::string rest, Frame
   WorkerChannel channel(socket, std::move(rest));
   auto status = dispatch(sandbox, channel, type, payload);
   if (status) return true;
+  // With its init the sandbox is gone: what failed then says nothing about the request.
+  if (::getppid() != sandbox.shim_pid()) return false;
   bool sent = channel.send(FrameType::error, session::encode_error(status.error()));
   // While the client still had data to send, its next frames belong to no operation: the connection ends.
   return sent && type != FrameType::file_write && !channel.broken();

@@ -79,6 +79,7 @@ void reset_ignored_signals() {
 Result<Sandbox> Sandbox::open(Options options) {
   Sandbox sandbox;
   sandbox.options_ = std::move(options);
+  sandbox.shim_pid_ = ::getpid();
   HARENA_TRY_STATUS(sandbox.take_descriptors());
   HARENA_TRY_STATUS(sandbox.read_seccomp());
   if (sandbox.has_namespaces()) HARENA_TRY_STATUS(sandbox.find_namespaces());
@@ -160,6 +161,12 @@ std::vector<int> Sandbox::descriptors_for_spawner() const {
   auto all = descriptors_for_children();
   all.push_back(null_.get());
   return all;
+}
+
+Status Sandbox::die_with_shim() const {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == shim_pid_) return {};
+  return infrastructure_error(ErrorCode::unavailable, "shim", "the sandbox's shim has died");
 }
 
 Status Sandbox::join_v1_cgroups() const {

@@ -36,6 +36,12 @@ class Sandbox {
   /// What the spawner and the processes that it makes need.
   std::vector<int> descriptors_for_spawner() const;
 
+  /// Of the process that opened it: the shim.
+  pid_t shim_pid() const { return shim_pid_; }
+  /// For a child that doesn't exec: ends it with the shim. unavailable (infrastructure) when that is dead already. A change of user
+  /// takes it back, so: before and after.
+  Status die_with_shim() const;
+
   // In a child, between clone and exec. Each returns an error to be reported; none may be called by the shim itself.
   /// resource_exhausted (limit, pids) when that made one too many: the kernel doesn't refuse it, and others fork meanwhile.
   Status join_v1_cgroups() const;
@@ -66,6 +72,7 @@ class Sandbox {
   std::vector<UniqueFd> v1_tasks_;
   SandboxCounters counters_;
   std::string seccomp_program_;
+  pid_t shim_pid_ = -1;
   int namespace_flags_ = 0;
   int file_namespace_flags_ = 0;
   rlimit open_files_{};

@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "shim/fault.hpp"
+
 namespace harena::shim {
 namespace {
 
@@ -115,6 +117,7 @@ void Server::accept_one() {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (!socket || ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::getuid()) return;
+  fault_point(sandbox_.options().run_dir, "accept");
   auto connection = std::make_unique<Connection>(*this, loop_, std::move(socket));
   auto* key = connection.get();
   connections_.emplace(key, std::move(connection));
@@ -142,6 +145,7 @@ void Server::shutdown(std::int64_t grace_ms) {
 }
 
 void Server::kill_everything() {
+  fault_point(sandbox_.options().run_dir, "stop");
   commands_.kill_all(session::ExitCause::sandbox_stopped);
   if (sandbox_.has_namespaces()) {
     // The kernel ends everything else in its pid namespace with it.

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +13,7 @@
 #include <cstring>
 
 #include "sdk/session/hello.hpp"
+#include "shim/fault.hpp"
 
 namespace harena::shim {
 namespace {
@@ -119,15 +119,15 @@ void carry_out(const Sandbox& sandbox, ReceivedOrder& order) {
   auto child = clone_child(cgroup.get(), [&] {
     run_command_child(sandbox, *request, {in.get(), out.get(), err.get()}, channel.get(), mark);
   }, Parent::callers);
+  fault_point(sandbox.options().run_dir, "spawner.made");
   if (!child) return send_report(channel.get(), Report::error, session::encode_error(explain(sandbox, std::move(child).error())));
   std::array<char, 8> pid;
   session::put_u64(pid.data(), static_cast<std::uint64_t>(child->pid));
   send_report(channel.get(), Report::born, {pid.data(), pid.size()});
 }
 
-void be_spawner(const Sandbox& sandbox, int socket, pid_t shim) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != shim) return;  // it died before that
+void be_spawner(const Sandbox& sandbox, int socket) {
+  if (!sandbox.die_with_shim()) return;
   auto kept = sandbox.descriptors_for_spawner();
   kept.push_back(socket);
   close_all_but(std::move(kept));
@@ -135,6 +135,7 @@ void be_spawner(const Sandbox& sandbox, int socket, pid_t shim) {
   for (;;) {
     ReceivedOrder order;
     if (!receive_order(socket, order)) return;
+    fault_point(sandbox.options().run_dir, "spawner.order");
     carry_out(sandbox, order);
   }
 }
@@ -152,8 +153,7 @@ Spawner::~Spawner() {
 Status Spawner::start() {
   HARENA_TRY(auto pair, make_report_channel());
   sandbox_.children_inside(false);
-  pid_t shim = ::getpid();
-  auto child = clone_child(-1, [&] { be_spawner(sandbox_, pair.second.get(), shim); });
+  auto child = clone_child(-1, [&] { be_spawner(sandbox_, pair.second.get()); });
   sandbox_.children_inside(true);
   if (!child) return std::move(child).error();
   socket_ = std::move(pair.first);
