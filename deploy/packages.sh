@@ -18,7 +18,8 @@ build_packages() {
 
 # What a machine that runs sandboxes needs. jq is not among them: scripts use python3.
 run_packages() {
-  echo erofs-utils skopeo mmdebstrap ca-certificates python3 python3-httpx iproute2 curl
+  # busybox-static: the trusted tools of sandboxes (deploy/trusted_tools.sh); before the build, which makes their folder.
+  echo erofs-utils skopeo mmdebstrap busybox-static ca-certificates python3 python3-httpx iproute2 curl
 }
 
 # What the tests need beyond that.

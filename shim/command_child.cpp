@@ -81,6 +81,7 @@ Status set_streams(const Sandbox& sandbox, const StartRequest& request, const Ch
 }
 
 Status enter_folder(const StartRequest& request, const Identity& identity) {
+  if (request.cwd.empty() && request.trusted_tools) return ::chdir("/") == 0 ? ok_status() : Status(errno_error(errno, "cwd '/'"));
   if (request.cwd.empty()) {
     if (::chdir(identity.home.c_str()) != 0 && ::chdir("/") != 0) return errno_error(errno, "cwd '/'");
     return {};
@@ -105,7 +106,10 @@ void set_variable(Variables& all, const std::string& name, const std::string& va
 
 Environment make_environment(const Sandbox& sandbox, const StartRequest& request, const Identity& identity) {
   Variables all;
-  if (!request.replace_env) {
+  if (request.trusted_tools) {
+    // Not even HOME: the agent wrote /etc/passwd.
+    all = {{"PATH", sandbox.options().tools}, {"HOME", "/"}};
+  } else if (!request.replace_env) {
     all = {{"PATH", std::string(kDefaultPath)}};
     for (const auto& [name, value] : sandbox.options().environment) set_variable(all, name, value);
     set_variable(all, "HOME", identity.home);
@@ -142,11 +146,12 @@ Status offer_script(const std::string& text) {
   return {};
 }
 
-Result<std::vector<std::string>> arguments(const StartRequest& request) {
+Result<std::vector<std::string>> arguments(const Sandbox& sandbox, const StartRequest& request) {
   if (request.shell.empty()) return request.argv;
-  if (request.shell.size() <= kMaxInlineShellBytes) return std::vector<std::string>{"/bin/sh", "-c", request.shell};
+  const std::string shell = request.trusted_tools ? sandbox.options().tools + "/sh" : "/bin/sh";
+  if (request.shell.size() <= kMaxInlineShellBytes) return std::vector<std::string>{shell, "-c", request.shell};
   HARENA_TRY_STATUS(offer_script(request.shell));
-  return std::vector<std::string>{"/bin/sh", "-c", ". /proc/self/fd/" + std::to_string(kScriptFd), "sh"};
+  return std::vector<std::string>{shell, "-c", ". /proc/self/fd/" + std::to_string(kScriptFd), "sh"};
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -175,8 +180,7 @@ Error exec_error(int error, const std::string& file, const std::string& path) {
 }
 
 /// Only returns if it failed.
-Error execute(std::vector<std::string> argv, Environment environment) {
-  std::string path = path_of(environment);
+Error execute(std::vector<std::string> argv, Environment environment, const std::string& path) {
   auto argument_pointers = pointers(argv);
   auto environment_pointers = pointers(environment);
   const std::string& file = argv.front();
@@ -195,6 +199,9 @@ Error execute(std::vector<std::string> argv, Environment environment) {
 
 Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildStdio& stdio, int channel,
                std::uint64_t mark, Environment& environment, std::vector<std::string>& argv) {
+  if (request.trusted_tools && sandbox.options().tools.empty()) {
+    return make_error(ErrorCode::failed_precondition, "trusted_tools: this sandbox was made without them; harena doctor says what the host lacks");
+  }
   sandbox.restore_process_defaults();
   if (mark != 0) put_mark(mark);
   HARENA_TRY_STATUS(sandbox.join_v1_cgroups());
@@ -210,7 +217,7 @@ Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildS
   ::umask(022);
   environment = make_environment(sandbox, request, identity);
   ::syscall(SYS_close_range, 3u, UINT_MAX, 4u /* CLOSE_RANGE_CLOEXEC */);
-  HARENA_TRY(argv, arguments(request));
+  HARENA_TRY(argv, arguments(sandbox, request));
   return {};
 }
 
@@ -229,7 +236,8 @@ void run_command_child(const Sandbox& sandbox, const StartRequest& request, cons
   if (auto status = sandbox.install_seccomp(); !status) {
     return send_report(channel, Report::error, session::encode_error(status.error()));
   }
-  send_report(channel, Report::error, session::encode_error(execute(std::move(argv), std::move(environment))));
+  const std::string path = request.trusted_tools ? sandbox.options().tools : path_of(environment);
+  send_report(channel, Report::error, session::encode_error(execute(std::move(argv), std::move(environment), path)));
 }
 
 }  // namespace harena::shim

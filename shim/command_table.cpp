@@ -16,6 +16,24 @@ Error invalid(std::string message) { return make_error(ErrorCode::invalid_argume
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
+/// What would let the agent into a command that runs the platform's tools.
+Status check_trusted(const StartRequest& request) {
+  if (!request.trusted_tools) return {};
+  if (request.pty) return invalid("trusted_tools with a pty: everybody of the sandbox may write to its terminals; leave the pty out");
+  if (request.replace_env) return invalid("trusted_tools with replace_env: such a command has nothing of the sandbox's environment anyway; leave it out");
+  if (!request.argv.empty() && request.argv.front().find('/') != std::string::npos) {
+    return invalid("trusted_tools with program '" + request.argv.front() + "': the bare name of a tool is right, such as 'sh' or 'cat'");
+  }
+  if (request.user.find_first_not_of("0123456789:") != std::string::npos) {
+    return invalid("trusted_tools with user '" + request.user + "': names are in the sandbox's own /etc/passwd; a number such as 1000 or 1000:1000 is right");
+  }
+  for (const auto& group : request.groups) {
+    if (group.find_first_not_of("0123456789") == std::string::npos) continue;
+    return invalid("trusted_tools with group '" + group + "': names are in the sandbox's own /etc/group; a number is right");
+  }
+  return {};
+}
+
 Status check_environment(const StartRequest& request) {
   for (const auto& [name, value] : request.env) {
     if (name.empty() || name.find('=') != std::string::npos || has_nul(name)) return invalid("env name '" + name + "': not empty, no '=' and no NUL");
@@ -56,6 +74,7 @@ Status check_start(const StartRequest& request) {
   if (has_nul(request.cwd) || has_nul(request.user)) return invalid("cwd or user has a NUL byte");
   if (request.op.size() > session::kMaxOpBytes) return invalid("op of " + std::to_string(request.op.size()) + " bytes: at most 128");
   if (request.stdin_mode > session::StdinMode::pipe) return invalid("unknown stdin mode");
+  HARENA_TRY_STATUS(check_trusted(request));
   return check_environment(request);
 }
 

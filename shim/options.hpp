@@ -28,6 +28,8 @@ struct Options {
   std::optional<std::uint64_t> caps;
   /// Output of all commands together that is kept on disk.
   std::uint64_t spool_cap_bytes = 1ull << 30;
+  /// Folder of the trusted tools inside the sandbox; empty: it has none.
+  std::string tools;
   std::vector<std::pair<std::string, std::string>> environment;
 };
 

@@ -93,7 +93,9 @@ constexpr const char* kSchemas = R"json({
       "output_limit_bytes": {"type": "integer", "minimum": 0, "default": 67108864},
       "on_output_limit": {"enum": ["continue", "kill"], "default": "continue"},
       "op": {"type": "string", "description": "Makes the start exactly-once"},
-      "on_disconnect": {"enum": ["keep", "kill"]}, "wait": {"type": "boolean", "default": false}
+      "on_disconnect": {"enum": ["keep", "kill"]}, "wait": {"type": "boolean", "default": false},
+      "trusted_tools": {"type": "boolean", "default": false,
+        "description": "Run by the platform's own shell and tools, which the agent can't replace, shadow or trace"}
     }
   },
   "Exit": {

@@ -22,6 +22,7 @@ struct ExecOptions {
   bool tty = false;
   bool no_stdin = false;
   bool detach = false;
+  bool trusted_tools = false;
   std::vector<std::string> env;
   std::string cwd;
   std::string user;
@@ -38,6 +39,7 @@ struct ExecOptions {
     app.add_flag("-i,--interactive", interactive, "Pass stdin on, though it is a terminal");
     app.add_flag("-t,--tty", tty, "Run it in a terminal; with -i: -it");
     app.add_flag("-n,--no-stdin", no_stdin, "Pass nothing on, though stdin is no terminal");
+    app.add_flag("--trusted-tools", trusted_tools, "Run the platform's own sh, cat, grep ..., which the agent can't replace");
     add_repeated(app, "-e,--env", env, "NAME=value, or NAME for this program's own value; repeatable");
     app.add_option("-w,--cwd", cwd, "Working directory");
     app.add_option("-u,--user", user, "User to run as");
@@ -71,6 +73,7 @@ Result<client::CommandRequest> request_of(const Program& program, const ExecOpti
   request.cwd = options.cwd;
   request.user = options.user;
   request.op = options.op;
+  request.trusted_tools = options.trusted_tools;
   if (!options.timeout.empty()) {
     HARENA_TRY(request.timeout_ms, parse_duration_ms(options.timeout, "--timeout"));
   }

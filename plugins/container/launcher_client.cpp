@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
 
 namespace harena::container {
@@ -140,7 +141,13 @@ Result<std::shared_ptr<LauncherClient::Process>> LauncherClient::start(const std
   control.second.reset();
   Fields hello{{"verb", "hello"}, {"layer_mount", settings_.layer_mount}};
   hello.set_list("roots", std::vector<std::string>(roots.begin(), roots.end()));
-  auto answer = ask(*process, hello, {shim.get(), group->fd()}, always_wanted);
+  std::vector<int> fds = {shim.get(), group->fd()};
+  UniqueFd tools;
+  if (!settings_.tools_path.empty()) {
+    HARENA_TRY(tools, open_directory(AT_FDCWD, settings_.tools_path));
+    fds.push_back(tools.get());
+  }
+  auto answer = ask(*process, hello, fds, always_wanted);
   if (!answer.ok()) return std::move(answer).error().during("starting the container launcher");
   return process;
 }

@@ -40,6 +40,7 @@ Result<Settings> Settings::parse(const json& config) {
   settings.cgroup_parent = config.value("cgroup_parent", "harena");
   settings.launcher_path = config.value("launcher_path", "");
   settings.shim_path = config.value("shim_path", "");
+  settings.tools_path = config.value("tools_path", "");
   settings.layer_mount = config.value("layer_mount", "auto");
   const auto base = config.value("id_base", std::uint64_t{kDefaultIdBase});
   const auto ranges = config.value("id_ranges", std::uint64_t{kDefaultIdRanges});
@@ -56,6 +57,7 @@ Result<Settings> Settings::parse(const json& config) {
   }
   if (settings.launcher_path.empty()) settings.launcher_path = find_program("harena-container-launcher");
   if (settings.shim_path.empty()) settings.shim_path = find_program("harena-shim");
+  if (settings.tools_path.empty()) settings.tools_path = find_program("tools");
   return settings;
 }
 

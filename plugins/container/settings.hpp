@@ -23,6 +23,8 @@ inline constexpr std::string_view kSettingsSchema = R"({
                       "description": "cgroup below the root of each hierarchy"},
     "launcher_path": {"type": "string", "default": "", "description": "harena-container-launcher; empty: found beside the plugin or in libexec/harena"},
     "shim_path": {"type": "string", "default": "", "description": "harena-shim; empty: as launcher_path"},
+    "tools_path": {"type": "string", "default": "",
+                   "description": "folder of the trusted tools (static sh and its companions); empty: libexec/harena/tools or as launcher_path"},
     "layer_mount": {"type": "string", "enum": ["auto", "loop"], "default": "auto",
                     "description": "auto: EROFS images are mounted from the file where the kernel can (6.12), else through loop devices"},
     "id_base": {"type": "integer", "minimum": 65536, "maximum": 4294901760, "default": 1879048192,
@@ -41,6 +43,7 @@ struct Settings {
   std::string cgroup_parent;
   std::string launcher_path;
   std::string shim_path;
+  std::string tools_path;  // empty: there are none
   std::string layer_mount;
   std::uint32_t id_base = 0;
   std::uint32_t id_ranges = 0;

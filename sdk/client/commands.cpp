@@ -37,6 +37,7 @@ Result<json> body_of(const CommandRequest& request) {
   if (request.pty) body["pty"] = {{"rows", request.pty->rows}, {"cols", request.pty->cols}};
   if (request.timeout_ms > 0) body["timeout_ms"] = request.timeout_ms;
   if (!request.on_disconnect.empty()) body["on_disconnect"] = request.on_disconnect;
+  if (request.trusted_tools) body["trusted_tools"] = true;
   body["op"] = request.op;
   return body;
 }

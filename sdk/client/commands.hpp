@@ -28,6 +28,7 @@ struct CommandRequest {
   bool stdin_pipe = false;
   std::optional<PtySize> pty;
   std::int64_t timeout_ms = 0;  // 0: none
+  bool trusted_tools = false;   // the platform's own shell and tools
   std::string on_disconnect;    // "keep" (the server's default) or "kill"
   /// Made when empty, so that a lost reply never starts it twice.
   std::string op;

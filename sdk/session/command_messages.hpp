@@ -73,6 +73,10 @@ struct StartRequest {
   OnDisconnect on_disconnect = OnDisconnect::keep;
   /// Go on as an attach from offset 0 in the same operation.
   bool attach = false;
+  /// Run by the platform's own tools, which the agent can't replace, cover or trace: `shell` by their sh, argv[0] a bare name among
+  /// them; an environment with nothing of the sandbox's in it. Excludes pty, replace_env and users by name (invalid_argument);
+  /// failed_precondition where the sandbox has no such tools.
+  bool trusted_tools = false;
   bool operator==(const StartRequest&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -94,6 +98,7 @@ struct StartRequest {
     f(16, &StartRequest::op);
     f(17, &StartRequest::on_disconnect);
     f(18, &StartRequest::attach);
+    f(19, &StartRequest::trusted_tools);
   }
 };
 

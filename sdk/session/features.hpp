@@ -10,6 +10,8 @@ namespace harena::session {
 
 /// `dial` answers with the connected socket itself, by SCM_RIGHTS (Unix channels only).
 inline constexpr std::string_view kFeatureDialFd = "dial-fd";
+/// `start` knows `trusted_tools`.
+inline constexpr std::string_view kFeatureTrustedTools = "trusted-tools";
 /// One operation after the other on a channel (kFeatureMultiplex: many, told apart by stream id, with window).
 inline constexpr std::string_view kFeatureMultiplex = "multiplex";
 

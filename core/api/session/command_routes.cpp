@@ -53,7 +53,8 @@ Task<Status> start_command(Request& request, ResponseWriter& response, SessionCo
   HARENA_CO_TRY(auto body, parse_start(text));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   if (body.request.cwd.empty() && body.request.user.empty()) body.request.cwd = link.default_cwd;
-  if (body.request.user.empty()) body.request.user = link.default_user;
+  // The image's user may be a name, and the sandbox says what names mean.
+  if (body.request.user.empty() && !body.request.trusted_tools) body.request.user = link.default_user;
   if (body.wait) co_return co_await start_and_wait(response, std::move(link), std::move(body));
   HARENA_CO_TRY(auto started, co_await link.client.start(body.request));
   co_await feed_beside(link, started.command, body.stdin_data);

@@ -106,6 +106,7 @@ Result<StartBody> parse_start(const json& body) {
   HARENA_TRY(request.groups, fields.strings("groups"));
   HARENA_TRY(request.op, fields.string("op", ""));
   HARENA_TRY(start.wait, fields.boolean("wait", false));
+  HARENA_TRY(request.trusted_tools, fields.boolean("trusted_tools", false));
   HARENA_TRY_STATUS(parse_pty(fields, request));
   HARENA_TRY_STATUS(parse_stdin(fields, start));
   HARENA_TRY_STATUS(parse_limits(fields, request));

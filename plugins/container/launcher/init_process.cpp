@@ -78,7 +78,7 @@ Status build(const InitContext& context) {
   const auto& name = context.request.hostname;
   if (::sethostname(name.data(), name.size()) != 0) return errno_error(errno, "sethostname");
   HARENA_TRY_STATUS(loopback_up());
-  HARENA_TRY_STATUS(enter_root_tree(context.request, context.root_mount, context.spot));
+  HARENA_TRY_STATUS(enter_root_tree(context.request, {context.root_mount, context.tools_mount}, context.spot));
   HARENA_TRY_STATUS(become_sandbox_root(context.namespaces));
   return give_everything_up();
 }

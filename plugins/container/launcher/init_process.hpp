@@ -23,6 +23,7 @@ struct InitContext {
   std::span<const int> v1_tasks;       // descriptors of tasks files
   int status_socket;                   // "ok=1" or an error goes here
   std::span<const sock_filter> filter; // what the init may still call once it is set up
+  int tools_mount;                     // detached; -1: none
 };
 
 /// Runs in the child made by clone3(CLONE_NEWPID | CLONE_NEWNS), with the host's privileges. Never returns.

@@ -24,6 +24,7 @@
 #include "plugins/container/launcher/overlay_root.hpp"
 #include "plugins/container/launcher/pruned_namespace.hpp"
 #include "plugins/container/launcher/sandbox_builder.hpp"
+#include "plugins/container/launcher/tools_mount.hpp"
 #include "sdk/support/files.hpp"
 
 namespace harena::container {
@@ -43,6 +44,7 @@ class Launcher {
   std::optional<PrunedNamespace> namespaces_;
   std::optional<LayerMounts> layers_;
   UniqueFd shim_program_;
+  std::string tools_;  // where they are mounted; empty: there are none
   std::vector<sock_filter> init_filter_;
   std::map<pid_t, std::string> scratch_folders_;
   std::uint64_t serial_ = 0;
@@ -60,6 +62,10 @@ Result<Fields> Launcher::hello(const Fields& request, std::vector<UniqueFd>& fds
   HARENA_TRY(std::string spot, find_mount_spot(roots));
   HARENA_TRY(auto namespaces, enter_pruned_namespace(roots, spot));
   namespaces_ = std::move(namespaces);
+  if (fds.size() > 2) {
+    tools_ = namespaces_->work + "/tools";
+    HARENA_TRY_STATUS(mount_tools(fds[2].get(), tools_));
+  }
   layers_.emplace(namespaces_->work, request.text("layer_mount") == "loop" ? LayerMounts::Method::loop : LayerMounts::Method::automatic);
   return Fields{{"ok", "1"}};
 }
@@ -81,7 +87,7 @@ Status Launcher::create(const Fields& fields, std::vector<UniqueFd> raw_fds) {
   if (pid < 0) return errno_error(errno, "clone3 of a sandbox's builder");
   if (pid == 0) {
     build_sandbox({request, fds, std::move(paths), scratch, namespaces_->seed.get(), namespaces_->work,
-                   shim_program_.get(), init_filter_});
+                   shim_program_.get(), init_filter_, tools_});
   }
   scratch_folders_[static_cast<pid_t>(pid)] = scratch;
   return {};

@@ -6,6 +6,7 @@
 //
 // verb=hello   roots.N=PATH (folders that sandboxes and shims need)  work=PATH (an empty spot for the private tmpfs)
 //              layer_mount=auto|loop          fds: reply, shim program, cgroup of the launcher
+//                                                 [, folder of the trusted tools]
 // verb=layer   digest=D                       fds: reply, image file
 // verb=drop    digest=D                       fds: reply
 // verb=create  (SandboxRequest)               fds: reply, v2 cgroup, shim's cgroup, listening socket, seccomp program, v1 tasks...

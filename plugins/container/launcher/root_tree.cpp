@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "plugins/container/launcher/tools_mount.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/mount_api.hpp"
@@ -118,6 +119,12 @@ Result<UniqueFd> mount_dev(int root, const SandboxRequest& request) {
   return dev;
 }
 
+Status attach_tools(int tools, int dev) {
+  constexpr std::string_view kName = std::string_view(kToolsPath).substr(sizeof "/dev/" - 1);
+  HARENA_TRY(UniqueFd spot, ensure_directory(dev, std::string(kName), 0755));
+  return attach_mount(tools, spot.get(), "");
+}
+
 bool in_tree(int root, const char* path) { return ::faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0; }
 
 Status mask_files(int root, int dev) {
@@ -199,7 +206,8 @@ Status become_root_folder(int root) {
 
 }  // namespace
 
-Status enter_root_tree(const SandboxRequest& request, int root, const std::string& spot) {
+Status enter_root_tree(const SandboxRequest& request, const TreeMounts& mounts, const std::string& spot) {
+  const int root = mounts.root;
   // Before the attaching of anything: a new mount of proc shows the pid namespace that its maker is in.
   HARENA_TRY(UniqueFd proc, new_filesystem("proc", {}, kNoAccess));
   HARENA_TRY(UniqueFd sys, new_filesystem("sysfs", {}, kNoAccess | kMountReadOnly));
@@ -207,6 +215,7 @@ Status enter_root_tree(const SandboxRequest& request, int root, const std::strin
   HARENA_TRY_STATUS(mount_in_root(proc.get(), root, "proc", request));
   HARENA_TRY_STATUS(mount_in_root(sys.get(), root, "sys", request));
   HARENA_TRY(UniqueFd dev, mount_dev(root, request));
+  if (mounts.tools >= 0) HARENA_TRY_STATUS(attach_tools(mounts.tools, dev.get()));
   HARENA_TRY_STATUS(mask_files(root, dev.get()));
   HARENA_TRY_STATUS(mask_folders(root, request));
   HARENA_TRY_STATUS(make_read_only(root));

@@ -8,9 +8,15 @@
 
 namespace harena::container {
 
-/// Call it in the new pid, net, ipc and uts namespaces and in a mount namespace of its own. `root` is the detached root mount,
+/// Detached mounts, owned by the caller.
+struct TreeMounts {
+  int root;
+  int tools;  // -1: none
+};
+
+/// Call it in the new pid, net, ipc and uts namespaces and in a mount namespace of its own. `mounts` holds the root,
 /// `spot` a folder of the current namespace to put it on. Afterwards "/" is the sandbox's and nothing else is reachable.
-Status enter_root_tree(const SandboxRequest& request, int root, const std::string& spot);
+Status enter_root_tree(const SandboxRequest& request, const TreeMounts& mounts, const std::string& spot);
 
 /// Files of /proc that read as empty, folders that are empty, and folders that are read-only (incidents rows 1 and 9).
 extern const std::vector<const char*> kMaskedFiles;

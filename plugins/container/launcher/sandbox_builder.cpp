@@ -14,7 +14,9 @@
 
 #include "plugins/container/launcher/init_process.hpp"
 #include "plugins/container/launcher/overlay_root.hpp"
+#include "plugins/container/launcher/tools_mount.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/mount_api.hpp"
 #include "sdk/support/process.hpp"
 
 namespace harena::container {
@@ -82,13 +84,17 @@ Result<Init> make_init(const BuilderContext& context, Stages& stages) {
   stages.mark("namespaces");
   HARENA_TRY(UniqueFd root, mount_overlay_root(context.request, context.layer_paths, namespaces.user_namespace(), context.scratch_folder));
   stages.mark("overlay");
+  UniqueFd tools;
+  if (!context.tools.empty()) {
+    HARENA_TRY(tools, clone_mount(AT_FDCWD, context.tools));
+  }
   // From the seed: what init's namespace is copied from, and where the shim lives.
   if (::setns(context.seed_namespace, CLONE_NEWNS) != 0) return errno_error(errno, "enter the seed mount namespace");
   HARENA_TRY(auto status, make_packet_pair());
   std::vector<int> tasks;
   for (const auto& fd : context.fds.v1_tasks) tasks.push_back(fd.get());
   HARENA_TRY(Init init, start_init(context, {context.request, namespaces, root.get(), context.spot, tasks,
-                                             status.second.get(), context.init_filter}));
+                                             status.second.get(), context.init_filter, tools.get()}));
   status.second.reset();
   HARENA_TRY_STATUS(await_init(status.first.get()));
   stages.mark("init");
@@ -117,6 +123,10 @@ std::vector<std::string> shim_arguments(const BuilderContext& context, const Ini
   for (const auto& tasks : fds.v1_tasks) add("--v1-tasks-fd", inherited(tasks.get()));
   add("--seccomp-fd", inherited(fds.seccomp.get()));
   add("--ready-fd", inherited(fds.reply.get()));
+  if (!context.tools.empty()) {
+    arguments.push_back("--tools");
+    arguments.push_back(kToolsPath);
+  }
   for (const auto& variable : context.request.environment) {
     arguments.push_back("--environment");
     arguments.push_back(variable);

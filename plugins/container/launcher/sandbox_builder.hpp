@@ -23,6 +23,7 @@ struct BuilderContext {
   std::string spot;
   int shim_program;
   std::span<const sock_filter> init_filter;
+  std::string tools;  // folder of the trusted tools in the launcher's namespace; empty: none
 };
 
 /// Runs in a child of the launcher. Answers on fds.reply and executes the shim; exits when something fails. Never returns.

@@ -186,12 +186,13 @@ class Commands:
         on_output_limit: Optional[str] = None,
         on_disconnect: Optional[str] = None,
         op: Optional[str] = None,
+        trusted_tools: bool = False,
     ) -> Command:
         """Starts it and returns at once. ``pty`` is (rows, columns). ``op`` is made when not given, so that a lost reply
         never starts it twice; give your own to come back to it from another process."""
         body = self._body(
             command, env, cwd, user, timeout, no_output_timeout, output_limit_bytes, on_output_limit, op,
-            {"stdin": "pipe" if stdin or pty else None, "on_disconnect": on_disconnect,
+            {"stdin": "pipe" if stdin or pty else None, "on_disconnect": on_disconnect, "trusted_tools": trusted_tools or None,
              "pty": {"rows": pty[0], "cols": pty[1]} if pty else None})
         return self._start(body)
 
@@ -212,21 +213,22 @@ class Commands:
         on_disconnect: Optional[str] = None,
         check: bool = False,
         op: Optional[str] = None,
+        trusted_tools: bool = False,
     ) -> CommandResult:
         """Runs it to its end. A text runs as ``/bin/sh -c``; a list is the argument vector, exactly.
 
         ``timeout`` (seconds) ends the command with all it started; the result then has the partial output and
         ``exit.cause == "timeout"``. With ``check`` anything but exit code 0 raises a ``CommandError`` that carries the
-        result. What the *platform* did to the command raises ``CommandLost`` in any case. When the caller is cancelled
-        the command is killed. With ``on_disconnect="kill"`` it doesn't outlive the connection either: should this program die,
-        so does the command; but a connection that is merely lost then ends it too.
+        result. With ``trusted_tools`` the platform's own static shell and tools run it, which the agent can't replace, shadow
+        or trace (docs/security.md): an evaluator's choice. What the *platform* did to the command raises ``CommandLost``
+        in any case. When the caller is cancelled the command is killed. With ``on_disconnect="kill"`` it doesn't outlive the
+        connection either: should this program die, so does the command; but a connection that is merely lost then ends it too.
         """
         inline, pieces = _split_input(input)
-        stdin: Dict[str, Any] = {"stdin": "pipe"} if pieces is not None else dict(inline)
-        if on_disconnect is not None:
-            stdin["on_disconnect"] = on_disconnect
+        more: Dict[str, Any] = {"stdin": "pipe"} if pieces is not None else dict(inline)
+        more.update(on_disconnect=on_disconnect, trusted_tools=trusted_tools or None)
         body = self._body(
-            command, env, cwd, user, timeout, no_output_timeout, output_limit_bytes, on_output_limit, op, stdin)
+            command, env, cwd, user, timeout, no_output_timeout, output_limit_bytes, on_output_limit, op, more)
         streamed = pieces is not None or on_stdout is not None or on_stderr is not None
         try:
             result = None if streamed else self._run_fast(body)
@@ -255,7 +257,8 @@ class Commands:
         body.update(drop_none({
             "env": dict(env) if env else None,
             "cwd": cwd,
-            "user": user or self.default_user,
+            # The default may be a name, and the sandbox says what names mean.
+            "user": user or (None if more.get("trusted_tools") else self.default_user),
             "timeout_ms": milliseconds(timeout, "timeout"),
             "no_output_timeout_ms": milliseconds(no_output_timeout, "no_output_timeout"),
             "output_limit_bytes": output_limit_bytes,

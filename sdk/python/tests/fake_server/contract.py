@@ -26,7 +26,7 @@ CREATE_KEYS = {
 }
 COMMAND_KEYS = {
     "argv", "shell", "env", "cwd", "user", "stdin", "stdin_data", "stdin_data_b64", "pty", "timeout_ms",
-    "no_output_timeout_ms", "output_limit_bytes", "on_output_limit", "op", "on_disconnect", "wait",
+    "no_output_timeout_ms", "output_limit_bytes", "on_output_limit", "op", "on_disconnect", "wait", "trusted_tools",
 }
 
 
