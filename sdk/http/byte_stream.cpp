@@ -135,7 +135,23 @@ Task<Result<std::uint64_t>> copy_until_eof(ByteStream& from, ByteStream& to) {
   co_return total;
 }
 
+namespace {
+
+// Whoever cancels a pump cuts its connections: neither side may take that for an end.
+struct CutUnlessEnded {
+  ByteStream& a;
+  ByteStream& b;
+  bool ended = false;
+  ~CutUnlessEnded() {
+    ended ? a.close() : a.abort();
+    ended ? b.close() : b.abort();
+  }
+};
+
+}  // namespace
+
 Task<Status> pump(ByteStream& a, ByteStream& b) {
+  CutUnlessEnded cut{a, b};
   const auto executor = co_await asio::this_coro::executor;
   Pump state;
   UntilBroken until_broken{state};
@@ -144,15 +160,13 @@ Task<Status> pump(ByteStream& a, ByteStream& b) {
           asio::co_spawn(executor, pump_one_way(a, b, state), asio::deferred),
           asio::co_spawn(executor, pump_one_way(b, a, state), asio::deferred))
           .async_wait(until_broken, asio::use_awaitable);
-  const bool cancelled = state.broken == nullptr && (first || second);
+  if (first || second) std::rethrow_exception(first ? first : second);
   if (state.broken != nullptr) {
     co_await break_off(state.broken == &a ? b : a);
-  } else if (state.deaf != nullptr && !cancelled) {
+  } else if (state.deaf != nullptr) {
     co_await part_from(*state.deaf);
   }
-  a.close();
-  b.close();
-  if (cancelled) std::rethrow_exception(first ? first : second);
+  cut.ended = true;
   co_return std::move(state.outcome);
 }
 

@@ -52,7 +52,7 @@ Task<Result<std::uint64_t>> copy_until_eof(ByteStream& from, ByteStream& to);
 /// Copies both ways until both directions have ended; an end in one direction is passed on and the other goes on
 /// (half-close). A side that takes nothing any more ends that direction only: what it had still to say is passed on. A side that
 /// breaks (reset) is passed on as a break, after what it had sent before. Both streams are closed at the end; the first
-/// error is returned. Memory: two blocks of 64 KiB.
+/// error is returned. Cancelled, it resets both. Memory: two blocks of 64 KiB.
 Task<Status> pump(ByteStream& a, ByteStream& b);
 
 }  // namespace harena::http

@@ -231,8 +231,11 @@ Task<Status> Connection::take_leave(ResponseWriter& response) {
   const bool resumable = last_words_ && response.begun() && !response.finished();
   if (gone_ || writing_ || (response.begun() && !resumable)) co_return make_error(ErrorCode::cancelled, "cancelled");
   if (!response.begun()) {
-    const auto error = stopping_error();
-    co_return co_await response.send_error(error);
+    const auto body = error_body(stopping_error());
+    Headers headers;
+    headers.add("Content-Type", "application/json");
+    headers.add("Retry-After", "1");
+    co_return co_await response.send(503, std::move(headers), body);
   }
   HARENA_CO_TRY_STATUS(co_await response.write(*last_words_));
   co_return co_await response.finish();

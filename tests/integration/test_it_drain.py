@@ -6,6 +6,7 @@ import signal
 import pytest
 
 import harena
+from port_tools import Ports
 from raw_api import beside, call, open_call
 
 DRAIN_S = 4
@@ -48,6 +49,8 @@ def test_calls_in_flight(short_drain, args):
     while "quick" not in call(short_drain, "POST", commands, {"shell": "ls /tmp; cat /tmp/runs", "wait": True})[2]["stdout"]:
         pass
 
+    call(short_drain, "POST", commands, {"argv": ["nc", "-l", "-p", "9000", "-e", "cat"]})
+    raw = echoing(Ports(short_drain, sandbox, 9000))
     process = terminate(short_drain)
     seen += list(stream.lines())  # ends at once, and properly: IncompleteRead would say otherwise
     assert is_draining(seen.pop()["error"])
@@ -56,7 +59,11 @@ def test_calls_in_flight(short_drain, args):
         assert status == 503 and fields["Connection"] == "close" and int(fields["Retry-After"]) > 0 and is_draining(error)
     assert quick.status == 200 and quick.json()["stdout"] == "done\n"  # it had the time
     assert waiting.status == 503 and is_draining(waiting.json()["error"])  # it hadn't
+    assert waiting.fields["Retry-After"]
+    raw.send(b"still")
     assert process.wait(timeout=DRAIN_S + 20) == 0
+    with pytest.raises(ConnectionResetError):  # cut, and not with the look of an end
+        raw.rest()
 
     short_drain.restart()
     status, _, result = call(short_drain, "POST", commands, long)
@@ -69,6 +76,17 @@ def test_calls_in_flight(short_drain, args):
     printed += b"".join(data_of(line) for line in lines[:-1])
     assert printed == b"".join(b"line %d\n" % number for number in range(400))
     call(short_drain, "DELETE", f"/sandboxes/{sandbox.id}")
+
+
+def echoing(port):
+    """A raw connection to an echo, once there is one."""
+    while True:
+        connection = port.connect()
+        connection.send(port.request("GET", "", [("Connection", "Upgrade"), ("Upgrade", "tcp")]))
+        if connection.head().startswith(b"HTTP/1.1 101 "):
+            connection.send(b"x")
+            assert connection.exactly(1) == b"x"
+            return connection
 
 
 class call_refused:
