@@ -15,8 +15,8 @@ _XATTR = "SCHILY.xattr."
 
 
 def pack(root: str) -> Iterator[bytes]:
-    """What is in the folder, without the folder itself, in pieces of which none is empty: modes, owners, times, symlinks, hard links and ``user.*`` attributes
-    kept. Sockets, FIFOs and devices are an error that names them."""
+    """What is in the folder, without the folder itself, in pieces of which none is empty: modes, times, symlinks, hard links and ``user.*`` attributes
+    kept, and the owner is root, as with any upload. Sockets, FIFOs and devices are an error that names them."""
     seen: Dict[Tuple[int, int], str] = {}
     for path, relative in _walk(root):
         info = _describe(path, relative, seen)
@@ -42,7 +42,7 @@ def _walk(root: str) -> Iterator[Tuple[str, str]]:
 def _describe(path: str, relative: str, seen: Dict[Tuple[int, int], str]) -> tarfile.TarInfo:
     status = os.lstat(path)
     info = tarfile.TarInfo(relative)
-    info.mode, info.uid, info.gid = stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid
+    info.mode = stat.S_IMODE(status.st_mode)  # the owner is root, or whoever writes there
     info.mtime = status.st_mtime_ns / 1e9  # type: ignore[assignment]  # pax has fractions
     if stat.S_ISDIR(status.st_mode):
         info.type = tarfile.DIRTYPE

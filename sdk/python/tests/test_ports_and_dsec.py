@@ -36,6 +36,9 @@ def test_tcp_and_http(sandbox, fake, echo, open_async):
     with sandbox.ports.tcp(8080) as stream:
         stream.write(b"\0raw\xff")
         assert stream.read() == b"\0raw\xff"
+        stream.write(b"last")
+        stream.write_eof()
+        assert stream.read() == b"last" and stream.read() == b""
     answer = sandbox.ports.request("DELETE", 8080, "/a/b?c=d")
     assert answer.text == "DELETE 8080/a/b?c=d"
     assert sandbox.ports.url(8080, "/x").endswith(f"/sandboxes/{sandbox.id}/ports/8080/x")
@@ -51,6 +54,8 @@ def test_tcp_and_http(sandbox, fake, echo, open_async):
             async with await other.ports.tcp(8080) as stream:
                 await stream.write(b"async")
                 assert await stream.read() == b"async"
+                await stream.write_eof()
+                assert await stream.read() == b""
 
     asyncio.run(main())
 

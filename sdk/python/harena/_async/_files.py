@@ -135,7 +135,7 @@ class AsyncFiles:
         user: Optional[str] = None,
     ) -> None:
         """A folder's content into the folder ``remote``, which must be there, as one tar stream: for many small files much
-        faster than ``upload``. Modes, owners, times, symlinks, hard links and ``user.*`` attributes are kept."""
+        faster than ``upload``. Modes, times, symlinks, hard links and ``user.*`` attributes are kept."""
         where = self._path + "/archive" + query([("path", path_bytes(remote)), ("user", user or self.default_user)])
         await _archives.upload_tree(self._transport, where, os.fspath(local), progress)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, Dict, Optional
 
 import httpx
@@ -25,6 +26,13 @@ class AsyncTcpStream:
 
     async def write(self, data: bytes, timeout: Optional[float] = None) -> None:
         await self._stream.write(data, timeout)
+
+    async def write_eof(self) -> None:
+        """Ends our direction: the port reads the end of file; reading goes on. Over TLS, which can't be half closed here, it is
+        ``Unimplemented``."""
+        if self._stream.get_extra_info("ssl_object") is not None:
+            raise errors.Unimplemented("a TLS connection can't be half closed by this client; 'harena port-forward' can")
+        self._stream.get_extra_info("socket").shutdown(socket.SHUT_WR)
 
     async def aclose(self) -> None:
         await self._response.aclose()

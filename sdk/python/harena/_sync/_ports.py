@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, Dict, Optional
 
 import httpx
@@ -26,6 +27,13 @@ class TcpStream:
 
     def write(self, data: bytes, timeout: Optional[float] = None) -> None:
         self._stream.write(data, timeout)
+
+    def write_eof(self) -> None:
+        """Ends our direction: the port reads the end of file; reading goes on. Over TLS, which can't be half closed here, it is
+        ``Unimplemented``."""
+        if self._stream.get_extra_info("ssl_object") is not None:
+            raise errors.Unimplemented("a TLS connection can't be half closed by this client; 'harena port-forward' can")
+        self._stream.get_extra_info("socket").shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         self._response.close()
