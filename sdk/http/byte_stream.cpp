@@ -48,7 +48,9 @@ class PrefixedStream final : public ByteStream {
   std::size_t offset_ = 0;
 };
 
-// How long a side may take for what was sent to it before it is closed, when the other side is gone.
+// A side whose other side is gone may take what was sent to it at its own pace: it is closed once it has taken nothing for so long.
+constexpr std::chrono::seconds kPartingStall{60};
+// And once it has taken all of it, it may still be sending: for so long it is listened to.
 constexpr std::chrono::seconds kParting{2};
 constexpr std::chrono::milliseconds kPartingStep{10};
 
@@ -89,10 +91,28 @@ struct UntilBroken {
   }
 };
 
+// Whether a stream's peer still takes what was sent to it.
+class Taking {
+ public:
+  explicit Taking(const ByteStream& stream) : stream_(stream) {}
+  bool goes_on() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto left = stream_.unsent();
+    if (left != left_) since_ = now;
+    left_ = left;
+    return left > 0 && now - since_ < kPartingStall;
+  }
+
+ private:
+  const ByteStream& stream_;
+  std::size_t left_ = 0;
+  std::chrono::steady_clock::time_point since_{};
+};
+
 // A reset overtakes what is on its way, so that is waited for; no event tells of it.
 Task<void> break_off(ByteStream& stream) {
-  const auto deadline = std::chrono::steady_clock::now() + kParting;
-  while (stream.unsent() > 0 && std::chrono::steady_clock::now() < deadline) co_await sleep_for(kPartingStep);
+  Taking taking(stream);
+  while (taking.goes_on()) co_await sleep_for(kPartingStep);
   stream.abort();
 }
 
@@ -105,7 +125,14 @@ Task<Result<bool>> read_to_end(ByteStream& stream) {
 }
 
 // Closing with unread bytes would make the kernel reset the connection, and the peer lose what it hasn't read yet.
-Task<void> part_from(ByteStream& stream) { (void)co_await with_timeout(read_to_end(stream), kParting, "parting"); }
+Task<void> part_from(ByteStream& stream) {
+  Taking taking(stream);
+  while (true) {
+    const auto heard = co_await with_timeout(read_to_end(stream), kParting, "parting");
+    const bool still_sending = !heard.ok() && heard.error().code == ErrorCode::deadline_exceeded;
+    if (!still_sending || !taking.goes_on()) co_return;
+  }
+}
 
 }  // namespace
 

@@ -14,6 +14,7 @@ A first line that begins with:
     ECHO          echoes all behind the line, at the end of file "|end", then closes
     FIRST         sends "first", ends its direction, then reads to the end (see GOT)
     GOT           sends what the last FIRST has read
+    EARLY         sends 300,000 bytes and, a little later, closes without reading anything
     RESET         sends "before" and resets the connection once a byte has come
 """
 
@@ -24,6 +25,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 
 state = {"sent": 0, "got": b"", "connections": 0}
 
@@ -172,6 +174,9 @@ def serve(connection):
             state["got"] = peer.rest()
         elif line.startswith(b"GOT"):
             connection.sendall(state["got"])
+        elif line.startswith(b"EARLY"):
+            connection.sendall(bytes(range(250)) * 1200)
+            time.sleep(0.5)
         elif line.startswith(b"RESET"):
             connection.sendall(b"before")
             peer.exactly(1)

@@ -69,6 +69,30 @@ def test_a_reset_inside_is_a_reset_outside_after_what_came_before(ports):
             connection.rest()
 
 
+def test_an_answer_before_the_end_of_what_was_sent_arrives_whole(ports):
+    """The service closes with bytes unread, and the client reads late: it gets all that was sent to it before."""
+    connection = ports.tcp(b"EARLY\n", receive_buffer=64 << 10)
+
+    def send():
+        try:
+            connection.send(os.urandom(50_000_000))
+        except OSError:
+            pass
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    time.sleep(4)  # longer than the two seconds that a side which only sends is listened to
+    got = b""
+    try:
+        while data := connection.socket.recv(65536):
+            got += data
+    except ConnectionResetError:
+        pass
+    assert got == bytes(range(250)) * 1200
+    connection.socket.close()
+    sender.join()
+
+
 def test_a_client_that_resets_ends_it_inside(ports):
     connection = ports.tcp(b"FIRST\n")
     connection.send(b"last words")
