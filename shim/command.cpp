@@ -35,6 +35,14 @@ std::uint64_t microseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_usec);
 }
 
+Error memory_error() {
+  Error limit = make_error(ErrorCode::resource_exhausted, "the sandbox's memory was full: the OOM killer ended the new process before it could run its command");
+  limit.cause = Cause::limit;
+  limit.cause_detail = "memory";
+  limit.retry = Retry::same_node;
+  return limit;
+}
+
 std::string folder_of(const Sandbox& sandbox, const std::string& id) {
   return sandbox.options().run_dir + "/commands/" + id;
 }
@@ -70,8 +78,11 @@ Result<Command::Pipes> Command::make_pipes() const {
 
 Status Command::start() {
   HARENA_TRY_STATUS(host_.sandbox.check_room_for_process());
-  HARENA_TRY(auto pipes, make_pipes());
-  HARENA_TRY(auto channel, make_report_channel());
+  auto made = make_pipes();
+  auto ends = made ? make_report_channel() : Result<std::pair<UniqueFd, UniqueFd>>(made.error());
+  if (!ends) return infrastructure_error(ErrorCode::resource_exhausted, "descriptors", "the sandbox's shim: " + ends.error().message);
+  auto pipes = *std::move(made);
+  auto channel = *std::move(ends);
   HARENA_TRY(group_, ProcessSet::create(host_.leaves, mark_));
   before_ = count(host_.sandbox.counters());
   started_ms_ = host_.loop.clock().wall_ms();
@@ -102,7 +113,9 @@ void Command::open_streams(Pipes& pipes) {
 void Command::open_pty(UniqueFd master) {
   pty_ = UniqueFd(::fcntl(master.get(), F_DUPFD_CLOEXEC, 3));
   input_.open(UniqueFd(::fcntl(master.get(), F_DUPFD_CLOEXEC, 3)), true);
-  if (!pty_ || !input_.is_open() || !master) return kill(ExitCause::platform, "descriptors");
+  if (!pty_ || !input_.is_open() || !master) {
+    return on_spawn_failed(infrastructure_error(ErrorCode::resource_exhausted, "descriptors", "the sandbox's shim has no descriptor left for a PTY"));
+  }
   out_pump_.open(std::move(master), true, [this] { on_output(); });
   if (request_.stdin_mode == StdinMode::none) input_.end();
 }
@@ -153,7 +166,14 @@ void Command::on_channel_closed() {
   if (inner_pid_ != 0 && !never_born) return on_running();
   constexpr auto kKilled = "the new process was killed before it could run its command";
   constexpr auto kNeverMade = "the process that starts commands died with this one in hand";
-  on_spawn_failed(never_born ? infrastructure_error(ErrorCode::unavailable, "shim", kNeverMade) : make_error(ErrorCode::unavailable, kKilled));
+  if (never_born) {
+    on_spawn_failed(infrastructure_error(ErrorCode::unavailable, "shim", kNeverMade));
+  } else if (kill_cause_) {
+    on_spawn_failed(make_error(ErrorCode::aborted, "command '" + id_ + "' was ended (" + std::string(session::to_string(*kill_cause_)) + ") while it was being started"));
+  } else {
+    bool by_oom = host_.sandbox.counters().oom_kills() > before_.oom_kills;
+    on_spawn_failed(by_oom ? memory_error() : make_error(ErrorCode::unavailable, kKilled));
+  }
   if (never_born) remove_group_when_empty();
 }
 

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kEndLingerMs = 1'000;
 constexpr std::int64_t kEndStepMs = 10;
+constexpr std::int64_t kAcceptRestMs = 50;
 
 std::uint32_t count_descriptors() {
   std::uint32_t count = 0;
@@ -114,6 +115,7 @@ Status Server::open() {
 
 void Server::accept_one() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) return rest_from_accepting();
   ucred peer{};
   socklen_t size = sizeof peer;
   if (!socket || ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::getuid()) return;
@@ -121,6 +123,14 @@ void Server::accept_one() {
   auto connection = std::make_unique<Connection>(*this, loop_, std::move(socket));
   auto* key = connection.get();
   connections_.emplace(key, std::move(connection));
+}
+
+void Server::rest_from_accepting() {
+  // Who waits stays readable: without a pause this would be a busy loop until somebody closes something.
+  loop_.forget(listen_watch_);
+  accept_timer_ = loop_.after_ms(kAcceptRestMs, [this] {
+    listen_watch_ = loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept_one(); });
+  });
 }
 
 void Server::drop(Connection& connection) { connections_.erase(&connection); }
@@ -166,6 +176,7 @@ void Server::on_init_death(const Death& death) {
 void Server::end_soon(std::string cause, int init_status) {
   if (std::exchange(ending_, true)) return;
   loop_.forget(listen_watch_);
+  loop_.cancel(accept_timer_);
   std::int64_t until = loop_.clock().monotonic_ns() + kEndLingerMs * 1'000'000;
   write_record(cause, init_status);
   auto step = std::make_shared<std::function<void()>>();

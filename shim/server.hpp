@@ -35,6 +35,7 @@ class Server {
   Status listen();
   void watch_signals();
   void accept_one();
+  void rest_from_accepting();
   void on_init_death(const Death& death);
   void kill_everything();
   /// Commands are ending: until they have, or a second has passed, readers are served.
@@ -47,7 +48,7 @@ class Server {
   CommandTable commands_;
   UniqueFd listener_;
   UniqueFd signals_;
-  EventLoop::Id listen_watch_ = 0, signal_watch_ = 0, grace_timer_ = 0;
+  EventLoop::Id listen_watch_ = 0, signal_watch_ = 0, grace_timer_ = 0, accept_timer_ = 0;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   bool stopping_ = false;
   bool ending_ = false;

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <fstream>
@@ -260,6 +261,32 @@ TEST_F(Commands, SignalsAreAtTheirDefaultsAndNoneIsBlocked) {
   EXPECT_EQ(masks.out, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
   // A writer whose reader has left dies of it, as everywhere.
   EXPECT_EQ(must_run(shell("(yes; echo $? >&2) | head -n 1")).err, "141\n");
+}
+
+TEST_F(Commands, OutOfDescriptorsIsThePlatforms) {
+  ASSERT_EQ(must_run(argv({"true"})).exit.code, 0);
+  auto open = await(client.stats())->descriptors;
+  rlimit kept{};
+  ASSERT_EQ(::prlimit(shim.pid(), RLIMIT_NOFILE, nullptr, &kept), 0);
+  int refused = 0, good = 0;
+  for (std::uint32_t more = 0; more < 12; ++more) {
+    rlimit narrow{open + more, kept.rlim_max};
+    ASSERT_EQ(::prlimit(shim.pid(), RLIMIT_NOFILE, &narrow, nullptr), 0);
+    auto request = argv({"sleep", "0.05"});
+    request.pty = true;
+    auto result = await(run(client, request));
+    if (!result) {
+      ++refused;
+      EXPECT_EQ(result.error().cause, Cause::infrastructure) << result.error().describe();
+    } else {
+      ++good;
+      EXPECT_EQ(result->exit.code, 0);
+    }
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(good, 0);
+  ASSERT_EQ(::prlimit(shim.pid(), RLIMIT_NOFILE, &kept, nullptr), 0);
+  EXPECT_EQ(must_run(argv({"true"})).exit.code, 0);
 }
 
 TEST_F(Commands, ADeadSpawnerIsReplaced) {
