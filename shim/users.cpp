@@ -104,9 +104,12 @@ Result<Identity> resolve_user(std::string_view user, const std::vector<std::stri
 }
 
 Status become(const Identity& identity) {
-  if (::geteuid() != 0 && ::geteuid() == identity.uid) return {};
-  // Root of the namespace first: leaving that for another user is what makes the kernel clear the capabilities.
-  if (::setresuid(0, 0, 0) != 0) return errno_error(errno, "becoming root of the sandbox");
+  // Root of the namespace first: leaving that for another user is what makes the kernel clear the capabilities. No look at the own
+  // uid before: outside of the namespace's map it reads as 65534, which may be the very user that is asked for.
+  if (::setresuid(0, 0, 0) != 0) {
+    bool already = errno == EPERM && ::geteuid() == identity.uid && ::getegid() == identity.gid;
+    return already ? ok_status() : errno_error(errno, "becoming root of the sandbox");
+  }
   if (::setgroups(identity.groups.size(), identity.groups.data()) != 0) return errno_error(errno, "setgroups");
   if (::setresgid(identity.gid, identity.gid, identity.gid) != 0) {
     return errno_error(errno, "becoming group " + std::to_string(identity.gid));
