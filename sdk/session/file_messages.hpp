@@ -15,6 +15,8 @@ namespace harena::session {
 /// PATH_MAX of Linux, its final NUL not counted.
 inline constexpr std::size_t kMaxPathBytes = 4095;
 inline constexpr std::uint32_t kMaxListEntries = 10'000;
+/// Of names and targets in one answer to file_list: so that deep trees with long names don't make answers of a gigabyte.
+inline constexpr std::size_t kMaxListPageBytes = 4 << 20;
 
 enum class FileType : std::uint8_t { unknown = 0, file = 1, directory = 2, symlink = 3, fifo = 4, socket = 5, character = 6, block = 7 };
 std::string_view to_string(FileType type);
@@ -35,6 +37,14 @@ struct FileStat {
   std::uint64_t links = 0;
   /// Of a symlink.
   std::string target;
+  /// Last change of content or attributes; 0 from an endpoint that doesn't tell.
+  std::int64_t ctime_ns = 0;
+  /// The endpoint's clock when it looked, in the answers to file_read and file_stat_get: a change within the same tick of the
+  /// file system's clock (10 ms at most) as this look can't be told by ctime_ns.
+  std::int64_t seen_ns = 0;
+  /// In a recursive list: why a folder's content isn't there: "permission_denied", or "path_too_long" (its entries' paths would be
+  /// over kMaxPathBytes, so no call could name them).
+  std::string unlisted;
   bool operator==(const FileStat&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -48,10 +58,15 @@ struct FileStat {
     f(8, &FileStat::inode);
     f(9, &FileStat::links);
     f(10, &FileStat::target);
+    f(11, &FileStat::ctime_ns);
+    f(12, &FileStat::seen_ns);
+    f(13, &FileStat::unlisted);
   }
 };
 
-/// Answer: file_stat, data*, ok. out_of_range when offset is past the end.
+/// Answer: file_stat, data*, ok. out_of_range when offset is past the end. With `ask` the endpoint waits behind file_stat for the
+/// client's file_range (a FileRange; the part that it then sends) or data_end (no part: ok at once), so that a choice which
+/// depends on the file's state is made about the very file that is read.
 struct FileReadRequest {
   static constexpr bool kIsMessage = true;
   std::string path;
@@ -59,6 +74,7 @@ struct FileReadRequest {
   std::uint64_t offset = 0;
   /// Default: to the end as it was at the start.
   std::optional<std::uint64_t> length;
+  bool ask = false;
   bool operator==(const FileReadRequest&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -66,11 +82,27 @@ struct FileReadRequest {
     f(2, &FileReadRequest::user);
     f(3, &FileReadRequest::offset);
     f(4, &FileReadRequest::length);
+    f(5, &FileReadRequest::ask);
+  }
+};
+
+struct FileRange {
+  static constexpr bool kIsMessage = true;
+  std::uint64_t offset = 0;
+  /// Default: to the end as it was in file_stat.
+  std::optional<std::uint64_t> length;
+  bool operator==(const FileRange&) const = default;
+  template <class F>
+  static void fields(F& f) {
+    f(1, &FileRange::offset);
+    f(2, &FileRange::length);
   }
 };
 
 /// Answer: ready; then the client's data*, data_end; then ok with FileStat. The file appears under its name at
-/// once and whole, when data_end was read; a connection that ends before leaves nothing.
+/// once and whole, when data_end was read; a connection that ends before leaves nothing. With `offset` the bytes go into the
+/// file that is there (not_found otherwise), in place and as they come, so that is not atomic; an offset past its end is
+/// out_of_range, and mode, parents and exclusive can't be given.
 struct FileWriteRequest {
   static constexpr bool kIsMessage = true;
   std::string path;
@@ -81,6 +113,7 @@ struct FileWriteRequest {
   bool parents = false;
   /// already_exists when the name is taken.
   bool exclusive = false;
+  std::optional<std::uint64_t> offset;
   bool operator==(const FileWriteRequest&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -89,10 +122,12 @@ struct FileWriteRequest {
     f(3, &FileWriteRequest::mode);
     f(4, &FileWriteRequest::parents);
     f(5, &FileWriteRequest::exclusive);
+    f(6, &FileWriteRequest::offset);
   }
 };
 
-/// Answer: entries* (FileEntries), ok (FileListEnd). Order: by name bytes, a folder before what is in it.
+/// Answer: entries* (FileEntries), ok (FileListEnd). Order: by name bytes, a folder before what is in it. Fewer entries than
+/// `limit` may come with a cursor: a page has about kMaxListPageBytes at most.
 struct FileListRequest {
   static constexpr bool kIsMessage = true;
   std::string path;

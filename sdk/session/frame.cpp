@@ -18,6 +18,7 @@ constexpr std::array kNames = {
     Name{FrameType::truncated, "truncated"}, Name{FrameType::exit, "exit"}, Name{FrameType::ack, "ack"},
     Name{FrameType::entries, "entries"}, Name{FrameType::file_stat, "file_stat"},
     Name{FrameType::resize_now, "resize_now"}, Name{FrameType::signal_now, "signal_now"},
+    Name{FrameType::file_range, "file_range"}, Name{FrameType::file_event, "file_event"},
     Name{FrameType::start, "start"}, Name{FrameType::attach, "attach"},
     Name{FrameType::stdin_open, "stdin_open"}, Name{FrameType::resize, "resize"},
     Name{FrameType::signal, "signal"}, Name{FrameType::list, "list"}, Name{FrameType::info, "info"},
@@ -28,6 +29,9 @@ constexpr std::array kNames = {
     Name{FrameType::file_move, "file_move"}, Name{FrameType::file_chmod, "file_chmod"},
     Name{FrameType::file_chown, "file_chown"}, Name{FrameType::file_symlink, "file_symlink"},
     Name{FrameType::file_readlink, "file_readlink"}, Name{FrameType::file_truncate, "file_truncate"},
+    Name{FrameType::file_xattr_list, "file_xattr_list"}, Name{FrameType::file_xattr_set, "file_xattr_set"},
+    Name{FrameType::file_xattr_remove, "file_xattr_remove"}, Name{FrameType::file_watch, "file_watch"},
+    Name{FrameType::file_archive_read, "file_archive_read"}, Name{FrameType::file_archive_write, "file_archive_write"},
     Name{FrameType::dial, "dial"}, Name{FrameType::shutdown, "shutdown"}, Name{FrameType::stats, "stats"}};
 
 template <class Int>

@@ -43,6 +43,8 @@ enum class FrameType : std::uint16_t {
   file_stat = 0x1a,
   resize_now = 0x1b,  // resize and signal inside an attach operation
   signal_now = 0x1c,
+  file_range = 0x1d,  // which part of the opened file the client wants
+  file_event = 0x1e,
   // requests: commands
   start = 0x40,
   attach = 0x41,
@@ -66,6 +68,12 @@ enum class FrameType : std::uint16_t {
   file_symlink = 0x69,
   file_readlink = 0x6a,
   file_truncate = 0x6b,
+  file_xattr_list = 0x6c,
+  file_xattr_set = 0x6d,
+  file_xattr_remove = 0x6e,
+  file_watch = 0x6f,
+  file_archive_read = 0x70,
+  file_archive_write = 0x71,
   // requests: the rest
   dial = 0x80,
   shutdown = 0x81,

@@ -130,8 +130,9 @@ Task<Status> SessionClient::forget(std::string command) {
   return tell(FrameType::forget, command_request(std::move(command)));
 }
 
-Task<Result<FileReader>> SessionClient::read_file(FileReadRequest request) {
-  HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_read, request));
+template <class Request>
+Task<Result<FileReader>> SessionClient::open_reader(FrameType type, const Request& request) {
+  HARENA_CO_TRY(auto channel, co_await begin(type, request));
   auto frame = co_await expect(*channel, FrameType::file_stat);
   if (!frame) {
     co_await endpoint_->release(std::move(channel));
@@ -141,6 +142,30 @@ Task<Result<FileReader>> SessionClient::read_file(FileReadRequest request) {
   FileReader reader(endpoint_, std::move(channel));
   reader.set_stat(std::move(stat));
   co_return reader;
+}
+
+Task<Result<FileReader>> SessionClient::read_file(FileReadRequest request) {
+  co_return co_await open_reader(FrameType::file_read, request);
+}
+
+Task<Result<FileReader>> SessionClient::read_archive(FileArchiveReadRequest request) {
+  co_return co_await open_reader(FrameType::file_archive_read, request);
+}
+
+Task<Result<ArchiveWriter>> SessionClient::write_archive(FileArchiveWriteRequest request) {
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_archive_write, request));
+  HARENA_CO_TRY_STATUS(co_await expect(*channel, FrameType::ready));
+  co_return ArchiveWriter(endpoint_, std::move(channel));
+}
+
+Task<Result<FileWatcher>> SessionClient::watch(FileWatchRequest request) {
+  HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_watch, request));
+  auto frame = co_await expect(*channel, FrameType::ready);
+  if (!frame) {
+    co_await endpoint_->release(std::move(channel));
+    co_return std::move(frame).error();
+  }
+  co_return FileWatcher(endpoint_, std::move(channel));
 }
 
 Task<Result<FileWriter>> SessionClient::write_file(FileWriteRequest request) {
@@ -196,6 +221,16 @@ Task<Result<FileStat>> SessionClient::symlink(FileSymlinkRequest request) {
 }
 Task<Result<FileStat>> SessionClient::truncate(FileTruncateRequest request) {
   return ask<FileStat>(FrameType::file_truncate, std::move(request));
+}
+
+Task<Result<FileXattrs>> SessionClient::xattrs(FileXattrListRequest request) {
+  return ask<FileXattrs>(FrameType::file_xattr_list, std::move(request));
+}
+Task<Status> SessionClient::set_xattr(FileXattrSetRequest request) {
+  return tell(FrameType::file_xattr_set, std::move(request));
+}
+Task<Status> SessionClient::remove_xattr(FileXattrRemoveRequest request) {
+  return tell(FrameType::file_xattr_remove, std::move(request));
 }
 
 Task<Result<std::unique_ptr<http::ByteStream>>> SessionClient::dial(DialRequest request) {

@@ -55,6 +55,14 @@ class SessionClient {
   Task<Result<FileStat>> chown(FileChownRequest request);
   Task<Result<FileStat>> symlink(FileSymlinkRequest request);
   Task<Result<FileStat>> truncate(FileTruncateRequest request);
+  Task<Result<FileXattrs>> xattrs(FileXattrListRequest request);
+  Task<Status> set_xattr(FileXattrSetRequest request);
+  Task<Status> remove_xattr(FileXattrRemoveRequest request);
+  /// Returns when everything is watched.
+  Task<Result<FileWatcher>> watch(FileWatchRequest request);
+  /// stat() is the folder's.
+  Task<Result<FileReader>> read_archive(FileArchiveReadRequest request);
+  Task<Result<ArchiveWriter>> write_archive(FileArchiveWriteRequest request);
 
   /// A TCP connection to a port in the sandbox, half-close and all; not through the endpoint.
   Task<Result<std::unique_ptr<http::ByteStream>>> dial(DialRequest request);
@@ -70,6 +78,8 @@ class SessionClient {
   Task<Status> tell(FrameType type, Request request);
   template <class Request>
   Task<Result<std::unique_ptr<Channel>>> begin(FrameType type, const Request& request);
+  template <class Request>
+  Task<Result<FileReader>> open_reader(FrameType type, const Request& request);
 
   std::shared_ptr<Endpoint> endpoint_;
 };

@@ -147,7 +147,19 @@ Task<Result<std::string>> FileReader::next() {
   co_return std::string();
 }
 
-Task<Status> FileWriter::write(std::string_view bytes) {
+Task<Status> FileReader::choose(FileRange range) {
+  co_return co_await channel_->send_message(FrameType::file_range, range);
+}
+
+Task<Status> FileReader::decline() {
+  HARENA_CO_TRY_STATUS(co_await channel_->send(FrameType::data_end, {}));
+  HARENA_CO_TRY_STATUS(co_await channel_->receive_ok());
+  done_ = true;
+  co_await give_back();
+  co_return ok_status();
+}
+
+Task<Status> UploadStream::write(std::string_view bytes) {
   constexpr std::size_t kPart = 512 << 10;
   while (!bytes.empty()) {
     auto sent = co_await channel_->send(FrameType::data, bytes.substr(0, kPart));
@@ -157,12 +169,34 @@ Task<Status> FileWriter::write(std::string_view bytes) {
   co_return ok_status();
 }
 
-Task<Result<FileStat>> FileWriter::finish() {
+Task<Result<std::string>> UploadStream::end() {
   auto sent = co_await channel_->send(FrameType::data_end, {});
   if (!sent) co_return co_await reason_for(*channel_, std::move(sent).error());
   HARENA_CO_TRY(auto payload, co_await channel_->receive_ok());
   co_await give_back();
+  co_return payload;
+}
+
+Task<Result<FileStat>> FileWriter::finish() {
+  HARENA_CO_TRY(auto payload, co_await end());
   co_return decode<FileStat>(payload);
+}
+
+Task<Result<FileArchiveEnd>> ArchiveWriter::finish() {
+  HARENA_CO_TRY(auto payload, co_await end());
+  co_return decode<FileArchiveEnd>(payload);
+}
+
+Task<Result<std::optional<FileEvent>>> FileWatcher::next() {
+  HARENA_CO_TRY(auto frame, co_await channel_->receive());
+  std::optional<FileEvent> event;
+  if (frame.type == FrameType::ok) {
+    co_await give_back();
+    co_return event;
+  }
+  if (frame.type != FrameType::file_event) co_return unexpected(frame.type);
+  HARENA_CO_TRY(event, decode<FileEvent>(frame.payload));
+  co_return event;
 }
 
 }  // namespace harena::session

@@ -3,12 +3,14 @@
 // the coroutine that uses it) closes the connection, which cancels the operation.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "sdk/session/client/endpoint.hpp"
 #include "sdk/session/command_messages.hpp"
 #include "sdk/session/file_messages.hpp"
+#include "sdk/session/file_stream_messages.hpp"
 
 namespace harena::session {
 
@@ -80,10 +82,15 @@ class StdinStream : public StreamBase {
   std::uint64_t acked_ = 0;
 };
 
+/// A file, or a folder as tar.
 class FileReader : public StreamBase {
  public:
   using StreamBase::StreamBase;
   const FileStat& stat() const { return stat_; }
+  /// After a request with `ask`, once, before next(): the part that is wanted.
+  Task<Status> choose(FileRange range);
+  /// The same: nothing more is wanted.
+  Task<Status> decline();
   /// The next bytes; empty at the end.
   Task<Result<std::string>> next();
   void set_stat(FileStat stat) { stat_ = std::move(stat); }
@@ -93,12 +100,34 @@ class FileReader : public StreamBase {
   bool done_ = false;
 };
 
-class FileWriter : public StreamBase {
+/// Bytes to the endpoint. Without the end that the derived class sends nothing appears.
+class UploadStream : public StreamBase {
  public:
   using StreamBase::StreamBase;
   Task<Status> write(std::string_view bytes);
+
+ protected:
+  Task<Result<std::string>> end();
+};
+
+class FileWriter : public UploadStream {
+ public:
+  using UploadStream::UploadStream;
   /// Publishes the file. Without it nothing appears.
   Task<Result<FileStat>> finish();
+};
+
+class ArchiveWriter : public UploadStream {
+ public:
+  using UploadStream::UploadStream;
+  Task<Result<FileArchiveEnd>> finish();
+};
+
+class FileWatcher : public StreamBase {
+ public:
+  using StreamBase::StreamBase;
+  /// nullopt: the watched folder is gone.
+  Task<Result<std::optional<FileEvent>>> next();
 };
 
 }  // namespace harena::session
