@@ -60,7 +60,6 @@ def test_calls_in_flight(short_drain, args):
     assert quick.status == 200 and quick.json()["stdout"] == "done\n"  # it had the time
     assert waiting.status == 503 and is_draining(waiting.json()["error"])  # it hadn't
     assert waiting.fields["Retry-After"]
-    raw.send(b"still")
     assert process.wait(timeout=DRAIN_S + 20) == 0
     with pytest.raises(ConnectionResetError):  # cut, and not with the look of an end
         raw.rest()
@@ -145,9 +144,17 @@ def test_the_sdk_goes_on_by_itself(short_drain, args):
         running = beside(lambda: sandbox.run("echo once >> /tmp/once; sleep 7; cat /tmp/once").stdout)
         while "once" not in sandbox.run("ls /tmp").stdout:
             pass
+        small = harena.ContainerArgs(image=args.image, cpu=0.1, memory="32MiB", labels={"it": "sdk-drain"})
+        making = beside(lambda: list(client.create_batch(small, count=16)))
+        while not list(client.list(labels=small.labels)):
+            pass
         process = terminate(short_drain)
-        assert process.wait(timeout=DRAIN_S + 20) == 0
+        assert process.wait(timeout=60) == 0
         short_drain.restart()
+        made = making.result()
+        assert len({one.id for one in made}) == 16 == len(list(client.list(labels=small.labels)))
+        for one in made:
+            one.stop()
         assert reading.result().decode() == "".join(f"line {number}\n" for number in range(1, 301)) + "END\n"
         assert running.result() == "once\n"
         sandbox.stop()

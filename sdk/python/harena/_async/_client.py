@@ -97,7 +97,7 @@ class AsyncClient:
         self, args: Union[SandboxArgs, Sequence[SandboxArgs]], count: Optional[int] = None
     ) -> AsyncIterator[AsyncBatchItem]:
         """``create_batch`` for callers that want to know which of their requests became what: yields (index, sandbox or
-        error). A lost connection is taken up again; what exists already isn't made twice."""
+        error). A lost connection, or a restart of the server, is taken up again; what exists already isn't made twice."""
         wanted = _batch_args(args, count)
         if not wanted:
             return
@@ -107,20 +107,23 @@ class AsyncClient:
         attempts = self._transport.stream_attempts()
         while missing:
             order = sorted(missing)
+            lost: Optional[errors.HarenaError] = None
             try:
                 async with _runtime.closing(self._batch_lines(path, [missing[index] for index in order])) as lines:
                     async for line in lines:
                         index = order[int(line["index"])]
+                        if _is_draining(line):
+                            lost = errors.error_from_body(line["error"])
+                            continue
                         if missing.pop(index, None) is None:
                             continue
                         attempts = self._transport.stream_attempts()
                         yield self._batch_item(index, line)
-                lost: errors.HarenaError = errors.ConnectionLost(
-                    f"the batch ended with {len(missing)} of {len(wanted)} unanswered")
             except errors.HarenaError as error:
                 lost = error
             if missing:
-                await _runtime.sleep(attempts.next_delay(lost))
+                await _runtime.sleep(attempts.next_delay(lost or errors.ConnectionLost(
+                    f"the batch ended with {len(missing)} of {len(wanted)} unanswered")))
 
     async def _batch_lines(self, path: str, requests: List[Dict[str, Any]]) -> AsyncIterator[Dict[str, Any]]:
         splitter = LineSplitter()
@@ -225,6 +228,11 @@ class AsyncClient:
     async def _get(self, path: str) -> Dict[str, Any]:
         answer: Dict[str, Any] = await self._transport.json("GET", path)
         return answer
+
+
+def _is_draining(line: Mapping[str, Any]) -> bool:
+    """The server is being stopped and hasn't begun with this one: it is for its successor."""
+    return ((line.get("error") or {}).get("details") or {}).get("cause_detail") == "draining"
 
 
 def _backend_path(args: SandboxArgs) -> str:
