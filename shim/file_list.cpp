@@ -1,5 +1,5 @@
 // Listing: names sorted by bytes, a folder before what is in it; so the path of the last entry is the cursor, and it works also
-// when that entry is gone by then.
+// when that entry is gone by then. What is left out is never left out silently.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,22 +14,21 @@
 namespace harena::shim {
 namespace {
 
-constexpr std::size_t kBatchEntries = 256;
-constexpr int kMaxDepth = 400;
+constexpr std::size_t kBatchBytes = 128 << 10;
+
+std::size_t bytes_of(const session::FileStat& stat) { return 128 + stat.path.size() + stat.target.size(); }
 
 class Lister {
  public:
   Lister(WorkerChannel& channel, const session::FileListRequest& request)
       : channel_(channel), request_(request), cursor_(split(request.cursor, '/')) {}
 
-  /// `behind`: how many leading parts of the cursor lead here; -1 when the cursor is behind us already.
+  /// `behind`: how many leading parts of the cursor lead here; -1 when the cursor is behind us already. Nested as deep as paths
+  /// can be: kMaxPathBytes / 2 folders.
   Status walk(int folder, const std::string& prefix, int behind) {
-    auto names = folder_names(folder, prefix.empty() ? request_.path : prefix);
-    // What vanished or may not be read meanwhile, below the folder asked for, has no entries.
-    if (!names && !prefix.empty()) return {};
-    if (!names) return names.error();
+    HARENA_TRY(auto names, folder_names(folder, prefix.empty() ? request_.path : prefix));
     bool guided = behind >= 0 && static_cast<std::size_t>(behind) < cursor_.size();
-    for (const auto& name : *names) {
+    for (const auto& name : names) {
       std::string_view mark = guided ? std::string_view(cursor_[static_cast<std::size_t>(behind)]) : std::string_view();
       if (guided && name < mark) continue;
       bool on_path = guided && name == mark;
@@ -49,34 +48,52 @@ class Lister {
  private:
   Status visit(int folder, const std::string& name, const std::string& path, int behind) {
     struct stat info{};
-    if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
-    if (behind < 0) {
-      if (count_ == request_.limit) return full_ = true, ok_status();
-      HARENA_TRY_STATUS(emit(folder, name, path, info));
+    bool known = ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!known && errno == ENOENT) return {};
+    // A folder that may be read but not searched has names only: type unknown.
+    auto stat = to_file_stat(info, path);
+    UniqueFd inside;
+    if (known && S_ISDIR(info.st_mode) && request_.recursive) {
+      HARENA_TRY(inside, open_inside(folder, name, stat));
     }
-    if (!request_.recursive || !S_ISDIR(info.st_mode) || ++depth_ > kMaxDepth) return {};
-    UniqueFd inside(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    Status status = inside ? walk(inside.get(), path, behind) : ok_status();
-    --depth_;
-    return status;
+    if (behind < 0) {
+      if (count_ == request_.limit || bytes_ > session::kMaxListPageBytes) return full_ = true, ok_status();
+      HARENA_TRY_STATUS(emit(folder, name, std::move(stat)));
+    }
+    return inside ? walk(inside.get(), path, behind) : ok_status();
   }
 
-  Status emit(int folder, const std::string& name, const std::string& path, const struct stat& info) {
-    auto stat = to_file_stat(info, path);
+  /// Nothing, and `unlisted` says why; or nothing because it vanished.
+  Result<UniqueFd> open_inside(int folder, const std::string& name, session::FileStat& stat) const {
+    if (request_.path.size() + stat.path.size() + 3 > session::kMaxPathBytes) {
+      stat.unlisted = "path_too_long";
+      return UniqueFd();
+    }
+    UniqueFd inside(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (inside || errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return inside;
+    if (errno != EACCES && errno != EPERM) return file_error(errno, "listing '" + stat.path + "'");
+    stat.unlisted = "permission_denied";
+    return UniqueFd();
+  }
+
+  Status emit(int folder, const std::string& name, session::FileStat stat) {
     if (stat.type == session::FileType::symlink) {
       UniqueFd link(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-      if (auto whole = stat_of(link.get(), path)) stat.target = whole->target;
+      if (auto whole = stat_of(link.get(), stat.path)) stat.target = whole->target;
     }
+    last_ = stat.path;
+    bytes_ += bytes_of(stat);
+    batch_bytes_ += bytes_of(stat);
     batch_.entries.push_back(std::move(stat));
-    last_ = path;
     ++count_;
-    return batch_.entries.size() >= kBatchEntries ? flush() : ok_status();
+    return batch_bytes_ >= kBatchBytes ? flush() : ok_status();
   }
 
   Status flush() {
     if (batch_.entries.empty()) return {};
     if (!channel_.send_message(session::FrameType::entries, batch_)) return make_error(ErrorCode::unavailable, "the client has left");
     batch_.entries.clear();
+    batch_bytes_ = 0;
     return {};
   }
 
@@ -85,8 +102,9 @@ class Lister {
   std::vector<std::string> cursor_;
   session::FileEntries batch_;
   std::string last_;
+  std::size_t batch_bytes_ = 0;
+  std::size_t bytes_ = 0;
   std::uint32_t count_ = 0;
-  int depth_ = 0;
   bool full_ = false;
 };
 
@@ -98,7 +116,7 @@ Result<std::string> list_files(const FileTree& tree, WorkerChannel& channel, con
   }
   HARENA_TRY(auto found, tree.find(request.path, Links::follow));
   struct stat info{};
-  if (::fstat(found.get(), &info) != 0) return errno_error(errno, "stat of '" + request.path + "'");
+  if (::fstat(found.get(), &info) != 0) return file_error(errno, "stat of '" + request.path + "'");
   if (!S_ISDIR(info.st_mode)) return make_error(ErrorCode::failed_precondition, "'" + request.path + "' isn't a folder");
   Lister lister(channel, request);
   HARENA_TRY_STATUS(lister.walk(found.get(), "", request.cursor.empty() ? -1 : 0));

@@ -46,7 +46,7 @@ Result<std::string> make_folder(const FileTree& tree, WorkerChannel&, const sess
   if (::mkdirat(where.folder.get(), where.name.c_str(), request.mode) != 0) {
     // Of two calls at once with parents, both are fine.
     bool made = errno == EEXIST && request.parents && tree.find(request.path + "/", Links::follow).ok();
-    if (!made) return errno_error(errno, "making folder '" + request.path + "'");
+    if (!made) return file_error(errno, "making folder '" + request.path + "'");
   }
   return stat_reply(tree, request.path, Links::follow);
 }
@@ -62,7 +62,7 @@ Result<std::string> move_file(const FileTree& tree, WorkerChannel&, const sessio
   HARENA_TRY(auto to, tree.place(request.to));
   unsigned flags = request.replace ? 0 : RENAME_NOREPLACE;
   if (::renameat2(from.folder.get(), from.name.c_str(), to.folder.get(), to.name.c_str(), flags) != 0) {
-    return errno_error(errno, "moving '" + request.from + "' to '" + request.to + "'");
+    return file_error(errno, "moving '" + request.from + "' to '" + request.to + "'");
   }
   return stat_reply(tree, request.to, Links::dont_follow);
 }
@@ -76,7 +76,7 @@ Result<std::string> change_mode(const FileTree& tree, WorkerChannel&, const sess
   }
   // An O_PATH descriptor can't be chmodded itself; its link in /proc can.
   if (::fchmodat(tree.proc(), FileTree::link_of(found.get()).c_str(), request.mode, 0) != 0) {
-    return errno_error(errno, "mode of '" + request.path + "'");
+    return file_error(errno, "mode of '" + request.path + "'");
   }
   return stat_reply(tree, request.path, Links::dont_follow);
 }
@@ -85,7 +85,7 @@ Result<std::string> change_owner(const FileTree& tree, WorkerChannel&, const ses
   if (request.owner.empty()) return make_error(ErrorCode::invalid_argument, "owner is empty: 'user', 'user:group' or numbers");
   HARENA_TRY(auto owner, resolve_user(request.owner, {}));
   HARENA_TRY(auto found, tree.find(request.path, Links::dont_follow));
-  if (::fchownat(found.get(), "", owner.uid, owner.gid, AT_EMPTY_PATH) != 0) return errno_error(errno, "owner of '" + request.path + "'");
+  if (::fchownat(found.get(), "", owner.uid, owner.gid, AT_EMPTY_PATH) != 0) return file_error(errno, "owner of '" + request.path + "'");
   return stat_reply(tree, request.path, Links::dont_follow);
 }
 
@@ -93,7 +93,7 @@ Result<std::string> make_symlink(const FileTree& tree, WorkerChannel&, const ses
   HARENA_TRY_STATUS(check_path(request.target));
   HARENA_TRY(auto where, tree.place(request.path));
   if (::symlinkat(request.target.c_str(), where.folder.get(), where.name.c_str()) != 0) {
-    return errno_error(errno, "making symlink '" + request.path + "'");
+    return file_error(errno, "making symlink '" + request.path + "'");
   }
   return stat_reply(tree, request.path, Links::dont_follow);
 }

@@ -11,6 +11,7 @@
 
 #include "shim/fault.hpp"
 #include "shim/file_worker.hpp"
+#include "shim/leftovers.hpp"
 #include "shim/server.hpp"
 
 namespace harena::shim {
@@ -23,12 +24,16 @@ UniqueFd file_leaf(const Sandbox& sandbox) {
   return UniqueFd(::openat(sandbox.cgroup_fd(), "files", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+bool makes_names(session::FrameType type) {
+  return type == session::FrameType::file_write || type == session::FrameType::file_archive_write;
+}
+
 void kill_worker(const Child& worker) { ::syscall(SYS_pidfd_send_signal, worker.pidfd.get(), SIGKILL, nullptr, 0); }
 
 }  // namespace
 
 bool begin_file_operation(Connection& connection, session::FrameType type, std::string_view payload) {
-  if (type < session::FrameType::file_read || type > session::FrameType::file_truncate) return false;
+  if (type < session::FrameType::file_read || type > session::FrameType::file_archive_write) return false;
   auto operation = std::make_unique<FileOperation>(connection);
   auto* begun = operation.get();
   connection.become(std::move(operation));
@@ -57,27 +62,38 @@ void FileOperation::begin(session::FrameType type, std::string_view payload) {
 Status FileOperation::fork_worker(session::FrameType type, std::string_view payload) {
   auto& server = connection_.server();
   const auto& sandbox = server.sandbox();
+  std::shared_ptr<Leftovers> leftovers;
+  if (makes_names(type)) {
+    HARENA_TRY(leftovers, Leftovers::create(connection_.loop()));
+  }
   UniqueFd leaf = file_leaf(sandbox);
   std::string rest = connection_.lend();
   sandbox.children_inside(false);
   auto child = clone_child(leaf.get(), [&] {
-    ::_exit(run_file_worker(sandbox, connection_.socket(), rest, type, payload) ? 0 : 1);
+    WorkerLines lines{connection_.socket(), leftovers ? leftovers->worker_side() : -1};
+    ::_exit(run_file_worker(sandbox, lines, rest, type, payload) ? 0 : 1);
   });
   sandbox.children_inside(true);
   if (!child) {
     connection_.take_back();
     return std::move(child).error();
   }
+  if (leftovers) leftovers->close_worker_side();
   worker_ = std::make_shared<Child>(*std::move(child));
   fault_point(sandbox.options().run_dir, "file");
-  server.reaper().on_death(worker_->pid, [this, alive = alive_](const Death& death) {
-    if (!*alive) return;
-    worker_.reset();
-    bool in_order = WIFEXITED(death.status) && WEXITSTATUS(death.status) == 0;
-    if (in_order) return connection_.take_back();
-    connection_.close();
+  server.reaper().on_death(worker_->pid, [this, alive = alive_, leftovers, &server](const Death& death) {
+    // Also when the client, and with it this operation, has gone before the worker.
+    if (leftovers && !WIFEXITED(death.status)) leftovers->remove(server.sandbox(), server.reaper());
+    if (*alive) on_worker_death(death);
   });
   return {};
+}
+
+void FileOperation::on_worker_death(const Death& death) {
+  worker_.reset();
+  bool in_order = WIFEXITED(death.status) && WEXITSTATUS(death.status) == 0;
+  if (in_order) return connection_.take_back();
+  connection_.close();
 }
 
 void FileOperation::on_writable() {

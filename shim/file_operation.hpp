@@ -3,6 +3,7 @@
 // itself on the lent socket. Its blocking I/O holds nothing up, and a transfer never passes the shim's loop.
 
 #include "shim/connection.hpp"
+#include "shim/reaper.hpp"
 #include "shim/spawn.hpp"
 
 namespace harena::shim {
@@ -22,6 +23,7 @@ class FileOperation : public Operation {
 
  private:
   Status fork_worker(session::FrameType type, std::string_view payload);
+  void on_worker_death(const Death& death);
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::shared_ptr<Child> worker_;
   EventLoop::Id timer_ = 0;

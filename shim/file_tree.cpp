@@ -30,11 +30,6 @@ UniqueFd open_inside(int root, const std::string& path, std::uint64_t flags) {
   }
 }
 
-std::string strip_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 std::string read_link(int folder, const std::string& name) {
   std::array<char, PATH_MAX> buffer;
   auto length = ::readlinkat(folder, name.c_str(), buffer.data(), buffer.size());
@@ -56,6 +51,25 @@ FileType type_of(mode_t mode) {
 
 }  // namespace
 
+Error file_error(int errno_value, const std::string& what) {
+  Error error = errno_error(errno_value, what);
+  switch (errno_value) {
+    case ENOSPC: case EDQUOT:
+      error.cause = Cause::limit;
+      error.cause_detail = "disk";
+      break;
+    case ETXTBSY: case EMLINK: case EFBIG: error.code = ErrorCode::failed_precondition; break;
+    case EAGAIN: case ESTALE: error.code = ErrorCode::aborted; break;
+    default: break;
+  }
+  return error;
+}
+
+std::string strip_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 Status check_path(const std::string& path) {
   if (path.empty()) return make_error(ErrorCode::invalid_argument, "the path is empty");
   if (path.size() > session::kMaxPathBytes) {
@@ -76,12 +90,13 @@ session::FileStat to_file_stat(const struct stat& info, std::string path) {
   stat.mtime_ns = static_cast<std::int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
   stat.inode = info.st_ino;
   stat.links = info.st_nlink;
+  stat.ctime_ns = static_cast<std::int64_t>(info.st_ctim.tv_sec) * 1'000'000'000 + info.st_ctim.tv_nsec;
   return stat;
 }
 
 Result<session::FileStat> stat_of(int o_path_fd, std::string path) {
   struct stat info{};
-  if (::fstat(o_path_fd, &info) != 0) return errno_error(errno, "stat of '" + path + "'");
+  if (::fstat(o_path_fd, &info) != 0) return file_error(errno, "stat of '" + path + "'");
   auto stat = to_file_stat(info, std::move(path));
   if (stat.type == FileType::symlink) stat.target = read_link(o_path_fd, "");
   return stat;
@@ -94,7 +109,7 @@ Error not_regular(const std::string& path, mode_t mode) {
 Result<FileTree> FileTree::open(int proc) {
   FileTree tree;
   tree.root_ = UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!tree.root_) return errno_error(errno, "opening the sandbox's root");
+  if (!tree.root_) return file_error(errno, "opening the sandbox's root");
   tree.proc_ = proc;
   return tree;
 }
@@ -102,7 +117,7 @@ Result<FileTree> FileTree::open(int proc) {
 Result<UniqueFd> FileTree::find(const std::string& path, Links links) const {
   HARENA_TRY_STATUS(check_path(path));
   auto fd = open_inside(root_.get(), path, O_PATH | (links == Links::follow ? 0 : O_NOFOLLOW));
-  if (!fd) return errno_error(errno, "'" + path + "'");
+  if (!fd) return file_error(errno, "'" + path + "'");
   return fd;
 }
 
@@ -116,7 +131,7 @@ Result<Place> FileTree::place(const std::string& path) const {
   }
   std::string parent = slash == std::string::npos ? "/" : slash == 0 ? "/" : stripped.substr(0, slash);
   auto folder = open_inside(root_.get(), parent, O_PATH | O_DIRECTORY);
-  if (!folder) return errno_error(errno, "folder '" + parent + "'");
+  if (!folder) return file_error(errno, "folder '" + parent + "'");
   return Place{std::move(folder), std::move(name)};
 }
 
@@ -135,11 +150,11 @@ Result<Place> FileTree::final_place(const std::string& path) const {
 Result<UniqueFd> FileTree::open_file(const std::string& path, int flags) const {
   HARENA_TRY(auto found, find(path, Links::follow));
   struct stat info{};
-  if (::fstat(found.get(), &info) != 0) return errno_error(errno, "stat of '" + path + "'");
+  if (::fstat(found.get(), &info) != 0) return file_error(errno, "stat of '" + path + "'");
   if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
   // The object that was looked at, not the name, which may mean something else by now.
   UniqueFd file(::openat(proc_, link_of(found.get()).c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!file) return errno_error(errno, "opening '" + path + "'");
+  if (!file) return file_error(errno, "opening '" + path + "'");
   return file;
 }
 
@@ -153,9 +168,9 @@ Status FileTree::make_folders(const std::string& path, mode_t mode) const {
     if (!exists && part != "." && part != "..") {
       HARENA_TRY(auto where, place(so_far));
       if (::mkdirat(where.folder.get(), where.name.c_str(), mode) != 0 && errno != EEXIST) {
-        return errno_error(errno, "making folder '" + so_far + "'");
+        return file_error(errno, "making folder '" + so_far + "'");
       }
-      if (!open_inside(root_.get(), so_far, O_PATH | O_DIRECTORY)) return errno_error(errno, "folder '" + so_far + "'");
+      if (!open_inside(root_.get(), so_far, O_PATH | O_DIRECTORY)) return file_error(errno, "folder '" + so_far + "'");
     }
     so_far += '/';
   }

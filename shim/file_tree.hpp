@@ -18,6 +18,7 @@ enum class Links { follow, dont_follow };
 
 /// A folder and a name in it: where something is made, removed or renamed. The name may be missing.
 struct Place {
+  /// O_PATH.
   UniqueFd folder;
   /// Without slashes, not "." or "..".
   std::string name;
@@ -48,9 +49,14 @@ class FileTree {
   int proc_ = -1;
 };
 
+/// errno_error, and: a full disk or quota has cause limit, detail disk; what is in use or at a bound of the file system is
+/// failed_precondition; a race that a repetition wins is aborted.
+Error file_error(int errno_value, const std::string& what);
 /// invalid_argument: empty, over kMaxPathBytes, a NUL inside.
 Status check_path(const std::string& path);
 session::FileStat to_file_stat(const struct stat& info, std::string path);
+/// `path` without the slashes at its end; "/" stays.
+std::string strip_slashes(std::string path);
 /// With the target if it is a symlink.
 Result<session::FileStat> stat_of(int o_path_fd, std::string path);
 Error not_regular(const std::string& path, mode_t mode);

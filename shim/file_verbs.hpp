@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sdk/session/file_messages.hpp"
+#include "sdk/session/file_stream_messages.hpp"
 #include "shim/file_tree.hpp"
 #include "shim/worker_channel.hpp"
 
@@ -25,5 +26,11 @@ Result<std::string> change_mode(const FileTree&, WorkerChannel&, const session::
 Result<std::string> change_owner(const FileTree&, WorkerChannel&, const session::FileChownRequest&);
 Result<std::string> make_symlink(const FileTree&, WorkerChannel&, const session::FileSymlinkRequest&);
 Result<std::string> truncate_file(const FileTree&, WorkerChannel&, const session::FileTruncateRequest&);
+Result<std::string> list_xattrs(const FileTree&, WorkerChannel&, const session::FileXattrListRequest&);
+Result<std::string> set_xattr(const FileTree&, WorkerChannel&, const session::FileXattrSetRequest&);
+Result<std::string> remove_xattr(const FileTree&, WorkerChannel&, const session::FileXattrRemoveRequest&);
+Result<std::string> watch_files(const FileTree&, WorkerChannel&, const session::FileWatchRequest&);
+Result<std::string> read_archive(const FileTree&, WorkerChannel&, const session::FileArchiveReadRequest&);
+Result<std::string> write_archive(const FileTree&, WorkerChannel&, const session::FileArchiveWriteRequest&);
 
 }  // namespace harena::shim

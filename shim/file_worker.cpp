@@ -52,24 +52,38 @@ Status dispatch(const Sandbox& sandbox, WorkerChannel& channel, FrameType type, 
     case FrameType::file_chown: return perform<session::FileChownRequest>(sandbox, channel, payload, &change_owner);
     case FrameType::file_symlink: return perform<session::FileSymlinkRequest>(sandbox, channel, payload, &make_symlink);
     case FrameType::file_truncate: return perform<session::FileTruncateRequest>(sandbox, channel, payload, &truncate_file);
+    case FrameType::file_xattr_list: return perform<session::FileXattrListRequest>(sandbox, channel, payload, &list_xattrs);
+    case FrameType::file_xattr_set: return perform<session::FileXattrSetRequest>(sandbox, channel, payload, &set_xattr);
+    case FrameType::file_xattr_remove: return perform<session::FileXattrRemoveRequest>(sandbox, channel, payload, &remove_xattr);
+    case FrameType::file_watch: return perform<session::FileWatchRequest>(sandbox, channel, payload, &watch_files);
+    case FrameType::file_archive_read: return perform<session::FileArchiveReadRequest>(sandbox, channel, payload, &read_archive);
+    case FrameType::file_archive_write: return perform<session::FileArchiveWriteRequest>(sandbox, channel, payload, &write_archive);
     default: return make_error(ErrorCode::unimplemented, "file operation '" + session::to_string(type) + "'");
   }
 }
 
+bool sends_data(FrameType type, std::string_view payload) {
+  if (type == FrameType::file_write || type == FrameType::file_archive_write) return true;
+  if (type != FrameType::file_read) return false;
+  auto request = session::decode<session::FileReadRequest>(payload);
+  return request && request->ask;
+}
+
 }  // namespace
 
-bool run_file_worker(const Sandbox& sandbox, int socket, std::string rest, FrameType type, std::string_view payload) {
+bool run_file_worker(const Sandbox& sandbox, WorkerLines lines, std::string rest, FrameType type, std::string_view payload) {
   std::vector<int> kept = sandbox.descriptors_for_children();
-  kept.push_back(socket);
+  kept.push_back(lines.socket);
+  if (lines.leftovers >= 0) kept.push_back(lines.leftovers);
   close_all_but(std::move(kept));
-  WorkerChannel channel(socket, std::move(rest));
+  WorkerChannel channel(lines.socket, std::move(rest), lines.leftovers);
   auto status = dispatch(sandbox, channel, type, payload);
   if (status) return true;
   // With its init the sandbox is gone: what failed then says nothing about the request.
   if (::getppid() != sandbox.shim_pid()) return false;
   bool sent = channel.send(FrameType::error, session::encode_error(status.error()));
-  // While the client still had data to send, its next frames belong to no operation: the connection ends.
-  return sent && type != FrameType::file_write && !channel.broken();
+  // While the client still had something to send, its next frames belong to no operation: the connection ends.
+  return sent && !sends_data(type, payload) && !channel.broken();
 }
 
 }  // namespace harena::shim

@@ -8,42 +8,79 @@
 #include <cerrno>
 #include <memory>
 
+#include "sdk/base/random.hpp"
+
 namespace harena::shim {
 namespace {
 
 constexpr std::size_t kMaxNames = 1'000'000;
-/// Folders inside each other: each costs a descriptor and a stack frame. Beyond, the deepest are first moved up.
+/// Folders inside each other that are held open at once: each costs a descriptor and a stack frame. Deeper ones are first moved up.
 constexpr int kMaxDepth = 400;
 
-Status remove_children(int folder, const std::string& shown, int depth);
+/// The removal of one folder's content, at any depth.
+class Removal {
+ public:
+  Removal(int top, std::string shown) : top_(top), shown_(std::move(shown)) {}
 
-Status remove_name(int folder, const std::string& name, const std::string& shown, int depth) {
-  if (::unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) return {};
-  if (errno != EISDIR && errno != EPERM) return errno_error(errno, "removing '" + shown + "'");
-  if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
-  if (errno != ENOTEMPTY) return errno_error(errno, "removing '" + shown + "'");
-  if (depth > kMaxDepth) return make_error(ErrorCode::out_of_range, "'" + shown.substr(0, 200) + "...' has over 400 folders inside each other");
-  UniqueFd inside(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!inside) return errno_error(errno, "removing '" + shown + "'");
-  HARENA_TRY_STATUS(remove_children(inside.get(), shown, depth + 1));
-  if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) return errno_error(errno, "removing '" + shown + "'");
-  return {};
-}
+  Status run() {
+    do {
+      moved_ = false;
+      HARENA_TRY_STATUS(remove_children(top_, 0));
+      // What was moved up is there now, with less inside.
+    } while (moved_);
+    return {};
+  }
 
-Status remove_children(int folder, const std::string& shown, int depth) {
-  HARENA_TRY(auto names, folder_names(folder, shown));
-  for (const auto& name : names) HARENA_TRY_STATUS(remove_name(folder, name, shown + "/" + name, depth));
-  return {};
-}
+ private:
+  Status failed() const { return file_error(errno, "removing what is in '" + shown_ + "'"); }
+
+  Status remove_children(int folder, int depth) {
+    HARENA_TRY(auto names, folder_names(folder, shown_));
+    for (const auto& name : names) HARENA_TRY_STATUS(remove_name(folder, name, depth));
+    return {};
+  }
+
+  Status remove_name(int folder, const std::string& name, int depth) {
+    if (::unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+    if (errno != EISDIR && errno != EPERM) return failed();
+    if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+    if (errno != ENOTEMPTY) return failed();
+    if (depth == kMaxDepth) return move_up(folder, name);
+    UniqueFd inside(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!inside) return failed();
+    HARENA_TRY_STATUS(remove_children(inside.get(), depth + 1));
+    if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) return failed();
+    return {};
+  }
+
+  /// Into the folder that is being emptied: a removal that is cut off leaves a part of the tree, under its own root.
+  Status move_up(int folder, const std::string& name) {
+    SystemRandom random;
+    std::string here = ".harena-remove-" + random.base36(16);
+    if (::renameat(folder, name.c_str(), top_, here.c_str()) != 0) return failed();
+    moved_ = true;
+    return {};
+  }
+
+  int top_;
+  std::string shown_;
+  bool moved_ = false;
+};
+
+Error remove_error(int number, const std::string& shown) { return file_error(number, "removing '" + shown + "'"); }
 
 }  // namespace
 
 Result<std::vector<std::string>> folder_names(int folder, const std::string& shown) {
   UniqueFd list(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!list) return errno_error(errno, "listing '" + shown + "'");
+  if (!list) return file_error(errno, "listing '" + shown + "'");
   std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(list.release()), &::closedir);
+  if (!dir) return file_error(errno, "listing '" + shown + "'");
   std::vector<std::string> names;
-  while (auto* entry = dir ? ::readdir(dir.get()) : nullptr) {
+  while (errno = 0, true) {
+    auto* entry = ::readdir(dir.get());
+    if (entry == nullptr && errno != 0 && errno != ENOENT) return file_error(errno, "listing '" + shown + "'");
+    if (entry == nullptr) break;
     std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (names.size() == kMaxNames) return make_error(ErrorCode::resource_exhausted, "'" + shown + "' has over a million entries");
@@ -55,12 +92,16 @@ Result<std::vector<std::string>> folder_names(int folder, const std::string& sho
 
 Status remove_tree(const Place& where, const std::string& shown, bool recursive) {
   struct stat info{};
-  if (::fstatat(where.folder.get(), where.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return errno_error(errno, "'" + shown + "'");
-  if (recursive) return remove_name(where.folder.get(), where.name, shown, 0);
+  if (::fstatat(where.folder.get(), where.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return file_error(errno, "'" + shown + "'");
   int flags = S_ISDIR(info.st_mode) ? AT_REMOVEDIR : 0;
   if (::unlinkat(where.folder.get(), where.name.c_str(), flags) == 0) return {};
-  if (errno == ENOTEMPTY) return make_error(ErrorCode::failed_precondition, "folder '" + shown + "' isn't empty; recursive=true removes what is in it");
-  return errno_error(errno, "removing '" + shown + "'");
+  if (errno != ENOTEMPTY) return remove_error(errno, shown);
+  if (!recursive) return make_error(ErrorCode::failed_precondition, "folder '" + shown + "' isn't empty; recursive=true removes what is in it");
+  UniqueFd inside(::openat(where.folder.get(), where.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!inside) return remove_error(errno, shown);
+  HARENA_TRY_STATUS(Removal(inside.get(), shown).run());
+  if (::unlinkat(where.folder.get(), where.name.c_str(), AT_REMOVEDIR) == 0) return {};
+  return remove_error(errno, shown);
 }
 
 }  // namespace harena::shim

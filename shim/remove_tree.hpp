@@ -6,8 +6,8 @@
 
 namespace harena::shim {
 
-/// Removes `where`; never follows a symlink, never crosses a mount (EBUSY there: failed_precondition). Depth doesn't matter:
-/// folders are entered by descriptor, one at a time.
+/// Removes `where`; never follows a symlink, never crosses a mount (EBUSY there: failed_precondition). Any depth:
+/// folders are entered by descriptor, and what lies too deep is first moved up inside the tree.
 Status remove_tree(const Place& where, const std::string& shown, bool recursive);
 
 /// Names in a folder, without "." and "..", sorted by bytes. resource_exhausted over a million.

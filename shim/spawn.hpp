@@ -29,7 +29,7 @@ enum class Parent { caller, callers };
 Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent = Parent::caller);
 
 /// Reports travel over a SOCK_SEQPACKET pair: a letter, then bytes.
-enum class Report : char { born = 'B', pid = 'P', error = 'E', pty = 'T', done = 'D', closed = 0, again = 1 };
+enum class Report : char { born = 'B', pid = 'P', error = 'E', pty = 'T', done = 'D', leftover = 'L', closed = 0, again = 1 };
 
 struct ReportMessage {
   Report kind = Report::closed;

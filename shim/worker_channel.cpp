@@ -20,6 +20,16 @@ bool WorkerChannel::wait(short events) const {
   return (poll.revents & events) != 0 || (poll.revents & (POLLERR | POLLHUP)) == 0;
 }
 
+WorkerChannel::Wait WorkerChannel::wait_for(int other, int timeout_ms) const {
+  std::array<pollfd, 2> polls = {pollfd{other, POLLIN, 0}, pollfd{socket_, POLLRDHUP, 0}};
+  int ready = 0;
+  while ((ready = ::poll(polls.data(), polls.size(), timeout_ms)) < 0) {
+    if (errno != EINTR) return Wait::left;
+  }
+  if (polls[1].revents != 0) return Wait::left;
+  return ready > 0 ? Wait::readable : Wait::timeout;
+}
+
 bool WorkerChannel::write_all(std::string_view bytes) {
   while (!bytes.empty()) {
     auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

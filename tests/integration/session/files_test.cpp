@@ -1,4 +1,8 @@
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+
+#include <fstream>
 
 #include "tests/integration/session/shim_fixture.hpp"
 
@@ -149,6 +153,95 @@ TEST_F(Files, PutIsVisibleAtOnce) {
     ASSERT_TRUE(await(put(path("v"), std::to_string(i))));
     EXPECT_EQ(must_run(argv({"cat", path("v")})).out, std::to_string(i));
   }
+}
+
+TEST_F(Files, AskedPartOfTheOpenedFile) {
+  ASSERT_TRUE(await(put(path("f"), "0123456789")));
+  auto task = [&](std::optional<FileRange> range) -> Task<Result<std::string>> {
+    FileReadRequest request;
+    request.path = path("f");
+    request.ask = true;
+    HARENA_CO_TRY(auto reader, co_await client.read_file(request));
+    // Replaced meanwhile: what was opened is what is read.
+    HARENA_CO_TRY_STATUS(co_await put(path("f"), "replaced"));
+    if (!range) {
+      HARENA_CO_TRY_STATUS(co_await reader.decline());
+    } else {
+      HARENA_CO_TRY_STATUS(co_await reader.choose(*range));
+    }
+    co_return co_await reader.next();
+  };
+  EXPECT_EQ(*await(task(FileRange{2, 3})), "234");
+  EXPECT_EQ(*await(task(std::nullopt)), "");
+  EXPECT_EQ(await(task(FileRange{200, 3})).error().code, ErrorCode::out_of_range);
+  EXPECT_EQ(*await(get(path("f"))), "replaced");
+}
+
+/// A file system without unnamed files, in namespaces of the test's own: POSIX message queues.
+class NamedUploads : public Files {
+ protected:
+  static void SetUpTestSuite() {
+    if (::geteuid() != 0 || ::unshare(CLONE_NEWNS | CLONE_NEWIPC) != 0) return;
+    ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+    char pattern[] = "/tmp/harena-mqueue-XXXXXX";
+    folder = ::mkdtemp(pattern);
+    mounted = ::mount("mqueue", folder.c_str(), "mqueue", 0, nullptr) == 0;
+  }
+  static void TearDownTestSuite() {
+    if (mounted) ::umount2(folder.c_str(), MNT_DETACH);
+    if (!folder.empty()) ::rmdir(folder.c_str());
+  }
+  void SetUp() override {
+    if (!mounted) GTEST_SKIP() << "needs root and the mqueue file system, to have one without O_TMPFILE";
+    Files::SetUp();
+  }
+  static std::vector<std::string> names() {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) found.push_back(entry.path().filename());
+    return found;
+  }
+  void wait_for(std::size_t count) {
+    for (int i = 0; i < 2000 && names().size() != count; ++i) ::usleep(10'000);
+    EXPECT_EQ(names().size(), count);
+  }
+  pid_t worker() const {
+    std::ifstream children("/proc/" + std::to_string(shim.pid()) + "/task/" + std::to_string(shim.pid()) + "/children");
+    pid_t pid = 0;
+    // The youngest: the one before may be on its way out.
+    for (pid_t next = 0; children >> next;) pid = next;
+    return pid;
+  }
+  Task<Result<FileWriter>> begin_upload() {
+    FileWriteRequest request;
+    request.path = folder + "/upload";
+    co_return co_await client.write_file(request);
+  }
+
+  static inline std::string folder;
+  static inline bool mounted = false;
+};
+
+TEST_F(NamedUploads, AKilledWorkerLeavesNothing) {
+  for (int i = 0; i < 5; ++i) {
+    auto writer = await(begin_upload());
+    ASSERT_TRUE(writer) << writer.error().describe();
+    ASSERT_EQ(names().size(), 1u);
+    EXPECT_TRUE(names()[0].starts_with(".harena-upload-"));
+    ASSERT_GT(worker(), 0);
+    ::kill(worker(), SIGKILL);
+    EXPECT_EQ(await(writer->finish()).error().code, ErrorCode::unavailable);
+    wait_for(0);
+  }
+}
+
+TEST_F(NamedUploads, AClientThatLeftWithAStuckWorkerLeavesNothing) {
+  std::optional<Result<FileWriter>> writer = await(begin_upload());
+  ASSERT_TRUE(*writer);
+  pid_t pid = worker();
+  ::kill(pid, SIGSTOP);
+  writer.reset();
+  // The shim gives it its time, kills it, and cleans up behind it.
+  wait_for(0);
 }
 
 }  // namespace
