@@ -24,5 +24,12 @@ http::Task<Status> move_file(http::Request&, http::ResponseWriter&, SessionConne
 http::Task<Status> change_mode(http::Request&, http::ResponseWriter&, SessionConnector&);
 http::Task<Status> change_owner(http::Request&, http::ResponseWriter&, SessionConnector&);
 http::Task<Status> make_symlink(http::Request&, http::ResponseWriter&, SessionConnector&);
+http::Task<Status> truncate_file(http::Request&, http::ResponseWriter&, SessionConnector&);
+http::Task<Status> list_xattrs(http::Request&, http::ResponseWriter&, SessionConnector&);
+http::Task<Status> set_xattr(http::Request&, http::ResponseWriter&, SessionConnector&);
+http::Task<Status> remove_xattr(http::Request&, http::ResponseWriter&, SessionConnector&);
+http::Task<Status> watch_files(http::Request&, http::ResponseWriter&, SessionConnector&);
+http::Task<Status> read_archive(http::Request&, http::ResponseWriter&, SessionConnector&);
+http::Task<Status> write_archive(http::Request&, http::ResponseWriter&, SessionConnector&);
 
 }  // namespace harena

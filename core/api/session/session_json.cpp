@@ -148,6 +148,7 @@ json to_json(const session::FileStat& stat, bool with_name) {
   put_bytes(out, "path", stat.path);
   if (with_name) put_bytes(out, "name", stat.path.substr(stat.path.rfind('/') + 1));
   if (stat.type == session::FileType::symlink) put_bytes(out, "target", stat.target);
+  if (!stat.unlisted.empty()) out["unlisted"] = stat.unlisted;
   return out;
 }
 

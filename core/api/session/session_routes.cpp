@@ -36,6 +36,13 @@ constexpr std::array kRoutes = {
     SessionRoute{"POST", HARENA_FILES "/chmod", "change_mode", "Change permission bits", kUse, &change_mode},
     SessionRoute{"POST", HARENA_FILES "/chown", "change_owner", "Change the owner", kUse, &change_owner},
     SessionRoute{"POST", HARENA_FILES "/symlink", "make_symlink", "Make a symlink", kUse, &make_symlink},
+    SessionRoute{"POST", HARENA_FILES "/truncate", "truncate_file", "Set a file's length", kUse, &truncate_file},
+    SessionRoute{"GET", HARENA_FILES "/xattrs", "list_xattrs", "Extended attributes", kRead, &list_xattrs},
+    SessionRoute{"PUT", HARENA_FILES "/xattrs", "set_xattr", "Set an extended attribute", kUse, &set_xattr},
+    SessionRoute{"DELETE", HARENA_FILES "/xattrs", "remove_xattr", "Remove an extended attribute", kUse, &remove_xattr},
+    SessionRoute{"GET", HARENA_FILES "/watch", "watch_files", "What happens in a folder, as it happens", kRead, &watch_files},
+    SessionRoute{"GET", HARENA_FILES "/archive", "read_archive", "A folder as tar", kRead, &read_archive},
+    SessionRoute{"PUT", HARENA_FILES "/archive", "write_archive", "Extract a tar stream into a folder", kUse, &write_archive},
 };
 
 bool is_reason(std::string_view detail) { return detail.starts_with("no_such_") || detail == "not_executable"; }
