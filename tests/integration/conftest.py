@@ -261,3 +261,18 @@ def make_box(harenad, image):
     yield make
     for one in made:
         one.stop()
+
+
+@pytest.fixture(scope="module")
+def files(harenad, image):
+    """The files of a container that a module's tests share, over plain HTTP."""
+    import harena
+    from files_support import Files
+
+    with harenad.client() as client:
+        one = client.create(harena.ContainerArgs(image=image, cpu=2, memory="512MiB"))
+        calls = Files(harenad, one.id)
+        calls.sandbox = one
+        yield calls
+        calls.close()
+        one.stop()
