@@ -152,7 +152,7 @@ class FolderArchive {
 Result<std::string> read_archive(const FileTree& tree, WorkerChannel& channel, const session::FileArchiveReadRequest& request) {
   HARENA_TRY(auto found, tree.find(request.path, Links::follow));
   HARENA_TRY(auto stat, stat_of(found.get(), request.path));
-  if (stat.type != session::FileType::directory) return make_error(ErrorCode::failed_precondition, "'" + request.path + "' isn't a folder");
+  if (stat.type != session::FileType::directory) return not_a_folder(request.path);
   // Before the answer begins: whether there is anything to read at all.
   HARENA_TRY_STATUS(folder_names(found.get(), request.path));
   auto left = make_error(ErrorCode::unavailable, "the client has left");

@@ -15,10 +15,11 @@ class ChannelSource : public TarSource {
 
   Result<std::string_view> next() override {
     while (!ended_) {
-      HARENA_TRY(frame_, channel_.receive());
+      HARENA_TRY_STATUS(channel_.receive_into(frame_));
       if (frame_.header.type == session::FrameType::data_end) ended_ = true;
       if (!ended_ && frame_.header.type != session::FrameType::data) {
-        return make_error(ErrorCode::invalid_argument, "session protocol: frame '" + session::to_string(frame_.header.type) + "' in an archive");
+        auto type = session::to_string(frame_.header.type);
+        return make_error(ErrorCode::invalid_argument, "session protocol: frame '" + type + "' in an archive");
       }
       if (!ended_ && !frame_.payload.empty()) return std::string_view(frame_.payload);
     }
@@ -36,7 +37,7 @@ class ChannelSource : public TarSource {
 Result<std::string> write_archive(const FileTree& tree, WorkerChannel& channel, const session::FileArchiveWriteRequest& request) {
   HARENA_TRY(auto found, tree.find(request.path, Links::follow));
   HARENA_TRY(auto stat, stat_of(found.get(), request.path));
-  if (stat.type != session::FileType::directory) return make_error(ErrorCode::failed_precondition, "'" + request.path + "' isn't a folder");
+  if (stat.type != session::FileType::directory) return not_a_folder(request.path);
   if (!channel.send(session::FrameType::ready, {})) return make_error(ErrorCode::unavailable, "the client has left");
   ChannelSource source(channel);
   TarExtractor extractor(tree, channel.leftovers(), found.get());

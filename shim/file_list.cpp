@@ -112,12 +112,13 @@ class Lister {
 
 Result<std::string> list_files(const FileTree& tree, WorkerChannel& channel, const session::FileListRequest& request) {
   if (request.limit < 1 || request.limit > session::kMaxListEntries) {
-    return make_error(ErrorCode::invalid_argument, "limit " + std::to_string(request.limit) + ": 1 to " + std::to_string(session::kMaxListEntries));
+    auto most = std::to_string(session::kMaxListEntries);
+    return make_error(ErrorCode::invalid_argument, "limit " + std::to_string(request.limit) + ": 1 to " + most);
   }
   HARENA_TRY(auto found, tree.find(request.path, Links::follow));
   struct stat info{};
   if (::fstat(found.get(), &info) != 0) return file_error(errno, "stat of '" + request.path + "'");
-  if (!S_ISDIR(info.st_mode)) return make_error(ErrorCode::failed_precondition, "'" + request.path + "' isn't a folder");
+  if (!S_ISDIR(info.st_mode)) return not_a_folder(request.path);
   Lister lister(channel, request);
   HARENA_TRY_STATUS(lister.walk(found.get(), "", request.cursor.empty() ? -1 : 0));
   return lister.finish();

@@ -34,7 +34,9 @@ Result<std::string> stat_file(const FileTree& tree, WorkerChannel&, const sessio
 Result<std::string> read_link_of(const FileTree& tree, WorkerChannel&, const session::FilePathRequest& request) {
   HARENA_TRY(auto found, tree.find(request.path, Links::dont_follow));
   HARENA_TRY(auto stat, stat_of(found.get(), request.path));
-  if (stat.type != session::FileType::symlink) return make_error(ErrorCode::failed_precondition, "'" + request.path + "' isn't a symlink");
+  if (stat.type != session::FileType::symlink) {
+    return make_error(ErrorCode::failed_precondition, "'" + request.path + "' isn't a symlink");
+  }
   return session::encode(stat);
 }
 
@@ -72,7 +74,8 @@ Result<std::string> change_mode(const FileTree& tree, WorkerChannel&, const sess
   HARENA_TRY(auto found, tree.find(request.path, Links::dont_follow));
   HARENA_TRY(auto stat, stat_of(found.get(), request.path));
   if (stat.type == session::FileType::symlink) {
-    return make_error(ErrorCode::failed_precondition, "'" + request.path + "' is a symlink, which has no mode; name its target '" + stat.target + "'");
+    return make_error(ErrorCode::failed_precondition,
+                      "'" + request.path + "' is a symlink, which has no mode; name its target '" + stat.target + "'");
   }
   // An O_PATH descriptor can't be chmodded itself; its link in /proc can.
   if (::fchmodat(tree.proc(), FileTree::link_of(found.get()).c_str(), request.mode, 0) != 0) {

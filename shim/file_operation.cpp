@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,6 +27,19 @@ UniqueFd file_leaf(const Sandbox& sandbox) {
 
 bool makes_names(session::FrameType type) {
   return type == session::FrameType::file_write || type == session::FrameType::file_archive_write;
+}
+
+/// The kernel's buffer for what a worker sends: fewer turns between two processes for a transfer in bulk.
+void widen(int socket) {
+  constexpr int kBulkBytes = 1 << 20;
+  (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &kBulkBytes, sizeof kBulkBytes);
+}
+
+Error out_of_memory() {
+  Error error = make_error(ErrorCode::resource_exhausted, "the sandbox's memory limit ended the transfer");
+  error.cause = Cause::limit;
+  error.cause_detail = "memory";
+  return error;
 }
 
 void kill_worker(const Child& worker) { ::syscall(SYS_pidfd_send_signal, worker.pidfd.get(), SIGKILL, nullptr, 0); }
@@ -66,6 +80,9 @@ Status FileOperation::fork_worker(session::FrameType type, std::string_view payl
   if (makes_names(type)) {
     HARENA_TRY(leftovers, Leftovers::create(connection_.loop()));
   }
+  takes_upload_ = makes_names(type);
+  oom_kills_before_ = sandbox.counters().oom_kills();
+  widen(connection_.socket());
   UniqueFd leaf = file_leaf(sandbox);
   std::string rest = connection_.lend();
   sandbox.children_inside(false);
@@ -93,7 +110,12 @@ void FileOperation::on_worker_death(const Death& death) {
   worker_.reset();
   bool in_order = WIFEXITED(death.status) && WEXITSTATUS(death.status) == 0;
   if (in_order) return connection_.take_back();
-  connection_.close();
+  // While it took an upload it sent whole frames or none, so another may follow; in a download the client sees the end alone.
+  bool starved = WIFSIGNALED(death.status) && connection_.server().sandbox().counters().oom_kills() > oom_kills_before_;
+  if (!starved || !takes_upload_) return connection_.close();
+  auto& connection = connection_;
+  connection.take_back();
+  connection.fail_and_close(out_of_memory());
 }
 
 void FileOperation::on_writable() {

@@ -27,6 +27,8 @@ class FileOperation : public Operation {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::shared_ptr<Child> worker_;
   EventLoop::Id timer_ = 0;
+  std::uint64_t oom_kills_before_ = 0;
+  bool takes_upload_ = false;
 };
 
 }  // namespace harena::shim

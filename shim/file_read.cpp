@@ -27,7 +27,8 @@ Result<std::optional<session::FileRange>> ask_for_part(WorkerChannel& channel) {
   std::optional<session::FileRange> range;
   if (frame.header.type == session::FrameType::data_end) return range;
   if (frame.header.type != session::FrameType::file_range) {
-    return make_error(ErrorCode::invalid_argument, "session protocol: frame '" + session::to_string(frame.header.type) + "' where file_range or data_end was due");
+    auto type = session::to_string(frame.header.type);
+    return make_error(ErrorCode::invalid_argument, "session protocol: frame '" + type + "' where file_range or data_end was due");
   }
   HARENA_TRY(range, session::decode<session::FileRange>(frame.payload, session::UnknownKeys::refuse));
   return range;
@@ -35,7 +36,8 @@ Result<std::optional<session::FileRange>> ask_for_part(WorkerChannel& channel) {
 
 Status check_offset(std::uint64_t offset, const session::FileStat& stat) {
   if (offset <= stat.size) return {};
-  return make_error(ErrorCode::out_of_range, "offset " + std::to_string(offset) + ": '" + stat.path + "' has " + std::to_string(stat.size) + " bytes");
+  return make_error(ErrorCode::out_of_range,
+                    "offset " + std::to_string(offset) + ": '" + stat.path + "' has " + std::to_string(stat.size) + " bytes");
 }
 
 Status send_part(WorkerChannel& channel, int file, const session::FileStat& stat, const session::FileRange& range) {

@@ -73,7 +73,8 @@ std::string strip_slashes(std::string path) {
 Status check_path(const std::string& path) {
   if (path.empty()) return make_error(ErrorCode::invalid_argument, "the path is empty");
   if (path.size() > session::kMaxPathBytes) {
-    return make_error(ErrorCode::invalid_argument, "path of " + std::to_string(path.size()) + " bytes: at most " + std::to_string(session::kMaxPathBytes));
+    auto most = std::to_string(session::kMaxPathBytes);
+    return make_error(ErrorCode::invalid_argument, "path of " + std::to_string(path.size()) + " bytes: at most " + most);
   }
   if (path.find('\0') != std::string::npos) return make_error(ErrorCode::invalid_argument, "the path has a NUL byte");
   return {};
@@ -103,8 +104,11 @@ Result<session::FileStat> stat_of(int o_path_fd, std::string path) {
 }
 
 Error not_regular(const std::string& path, mode_t mode) {
-  return make_error(ErrorCode::failed_precondition, "'" + path + "' is a " + std::string(session::to_string(type_of(mode))) + ", not a regular file");
+  auto type = std::string(session::to_string(type_of(mode)));
+  return make_error(ErrorCode::failed_precondition, "'" + path + "' is a " + type + ", not a regular file");
 }
+
+Error not_a_folder(const std::string& path) { return make_error(ErrorCode::failed_precondition, "'" + path + "' isn't a folder"); }
 
 Result<FileTree> FileTree::open(int proc) {
   FileTree tree;

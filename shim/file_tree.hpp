@@ -60,5 +60,6 @@ std::string strip_slashes(std::string path);
 /// With the target if it is a symlink.
 Result<session::FileStat> stat_of(int o_path_fd, std::string path);
 Error not_regular(const std::string& path, mode_t mode);
+Error not_a_folder(const std::string& path);
 
 }  // namespace harena::shim

@@ -74,7 +74,7 @@ class FolderWatch {
   Status watch_root() {
     HARENA_TRY(auto root, tree_.find(request_.path, Links::follow));
     if (::fstat(root.get(), &root_info_) != 0) return file_error(errno, "stat of '" + request_.path + "'");
-    if (!S_ISDIR(root_info_.st_mode)) return make_error(ErrorCode::failed_precondition, "'" + request_.path + "' isn't a folder");
+    if (!S_ISDIR(root_info_.st_mode)) return not_a_folder(request_.path);
     HARENA_TRY_STATUS(watches_.watch_root(root.get()));
     return request_.recursive ? scan(watches_.root(), root.get(), Report::nothing) : ok_status();
   }
@@ -252,7 +252,9 @@ class FolderWatch {
 
   Status watch(Node& parent, const std::string& name, int folder, Report report) {
     auto added = watches_.watch_child(parent, name, folder);
-    if (!added && added.error().code == ErrorCode::permission_denied) return emit(FileEventKind::unwatched, WatchTree::path_of(parent, name), true);
+    if (!added && added.error().code == ErrorCode::permission_denied) {
+      return emit(FileEventKind::unwatched, WatchTree::path_of(parent, name), true);
+    }
     HARENA_TRY_STATUS(added);
     if (*added == WatchTree::Added::elsewhere && report == Report::all) lost_ = true;
     if (*added != WatchTree::Added::fresh) return {};

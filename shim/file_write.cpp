@@ -23,11 +23,13 @@ Status write_all(int fd, std::string_view bytes) {
 }
 
 Status receive_into(WorkerChannel& channel, int fd) {
+  WorkerChannel::Frame frame;
   for (;;) {
-    HARENA_TRY(auto frame, channel.receive());
+    HARENA_TRY_STATUS(channel.receive_into(frame));
     if (frame.header.type == session::FrameType::data_end) return {};
     if (frame.header.type != session::FrameType::data) {
-      return make_error(ErrorCode::invalid_argument, "session protocol: frame '" + session::to_string(frame.header.type) + "' in an upload");
+      auto type = session::to_string(frame.header.type);
+      return make_error(ErrorCode::invalid_argument, "session protocol: frame '" + type + "' in an upload");
     }
     HARENA_TRY_STATUS(write_all(fd, frame.payload));
   }
@@ -64,7 +66,8 @@ Status check_mode(const session::FileWriteRequest& request) {
 /// pwrite in place, from `offset` on; what comes before an interruption stays.
 Result<std::string> write_at(const FileTree& tree, WorkerChannel& channel, const session::FileWriteRequest& request) {
   if (request.mode || request.parents || request.exclusive) {
-    return make_error(ErrorCode::invalid_argument, "mode, parents and exclusive can't be given with an offset, which writes into the file that is there");
+    return make_error(ErrorCode::invalid_argument,
+                      "mode, parents and exclusive can't be given with an offset, which writes into the file that is there");
   }
   HARENA_TRY(auto file, tree.open_file(request.path, O_WRONLY));
   HARENA_TRY(auto before, stat_of(file.get(), request.path));
@@ -83,7 +86,7 @@ Result<std::string> write_at(const FileTree& tree, WorkerChannel& channel, const
 Result<std::string> write_file(const FileTree& tree, WorkerChannel& channel, const session::FileWriteRequest& request) {
   if (request.offset) return write_at(tree, channel, request);
   HARENA_TRY_STATUS(check_mode(request));
-  if (request.path.size() > 0 && request.path.back() == '/') return make_error(ErrorCode::invalid_argument, "path '" + request.path + "' is a folder's");
+  if (request.path.ends_with('/')) return make_error(ErrorCode::invalid_argument, "path '" + request.path + "' is a folder's");
   if (request.parents) HARENA_TRY_STATUS(tree.make_parents(request.path));
   HARENA_TRY(auto where, tree.final_place(request.path));
   // Now, so that what can't be is said before the bytes come; and again behind them, for it may have changed meanwhile.

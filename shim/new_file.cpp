@@ -38,7 +38,11 @@ Result<NewFile> NewFile::create(const FileTree& tree, int leftovers, int folder,
 }
 
 NewFile::NewFile(NewFile&& other) noexcept
-    : tree_(other.tree_), leftovers_(other.leftovers_), folder_(other.folder_), fd_(std::move(other.fd_)), name_(std::exchange(other.name_, {})) {}
+    : tree_(other.tree_),
+      leftovers_(other.leftovers_),
+      folder_(other.folder_),
+      fd_(std::move(other.fd_)),
+      name_(std::exchange(other.name_, {})) {}
 
 NewFile::~NewFile() {
   if (!name_.empty()) ::unlinkat(folder_, name_.c_str(), 0);

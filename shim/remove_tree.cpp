@@ -96,7 +96,9 @@ Status remove_tree(const Place& where, const std::string& shown, bool recursive)
   int flags = S_ISDIR(info.st_mode) ? AT_REMOVEDIR : 0;
   if (::unlinkat(where.folder.get(), where.name.c_str(), flags) == 0) return {};
   if (errno != ENOTEMPTY) return remove_error(errno, shown);
-  if (!recursive) return make_error(ErrorCode::failed_precondition, "folder '" + shown + "' isn't empty; recursive=true removes what is in it");
+  if (!recursive) {
+    return make_error(ErrorCode::failed_precondition, "folder '" + shown + "' isn't empty; recursive=true removes what is in it");
+  }
   UniqueFd inside(::openat(where.folder.get(), where.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!inside) return remove_error(errno, shown);
   HARENA_TRY_STATUS(Removal(inside.get(), shown).run());

@@ -28,10 +28,28 @@ std::array<timespec, 2> times_of(const TarEntry& entry) {
   return {timespec{0, UTIME_OMIT}, timespec{entry.mtime_s, static_cast<long>(entry.mtime_ns)}};
 }
 
+/// Owner and time of a symlink, which has no mode.
+Status dress_symlink(const TarEntry& entry, int folder, const std::string& name) {
+  auto uid = static_cast<uid_t>(entry.uid);
+  auto gid = static_cast<gid_t>(entry.gid);
+  if (::geteuid() == 0 && ::fchownat(folder, name.c_str(), uid, gid, AT_SYMLINK_NOFOLLOW) != 0) {
+    return file_error(errno, "owner of the symlink");
+  }
+  auto times = times_of(entry);
+  if (::utimensat(folder, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0) return file_error(errno, "time of the symlink");
+  return {};
+}
+
 std::string joined(const std::vector<std::string>& parts, std::size_t count) {
   std::string path;
   for (std::size_t i = 0; i < count; ++i) path += (i == 0 ? "" : "/") + parts[i];
   return path;
+}
+
+/// The folder of `parts` but the last, if it is there.
+UniqueFd parent_of(int folder, const std::vector<std::string>& parts) {
+  if (parts.size() == 1) return UniqueFd(::fcntl(folder, F_DUPFD_CLOEXEC, 3));
+  return open_beneath(folder, joined(parts, parts.size() - 1), O_PATH | O_DIRECTORY);
 }
 
 Status is_free_for(const Place& where) {
@@ -54,13 +72,15 @@ Result<std::vector<std::string>> inside_path(const std::string& path) {
   return parts;
 }
 
-TarExtractor::TarExtractor(const FileTree& tree, int leftovers, int folder) : tree_(tree), leftovers_(leftovers), folder_(folder) {}
+TarExtractor::TarExtractor(const FileTree& tree, int leftovers, int folder)
+    : tree_(tree), leftovers_(leftovers), folder_(folder) {}
 
 Status TarExtractor::begin(const TarEntry& entry) {
   auto opened = open(entry);
   if (opened) return opened;
   Error error = std::move(opened).error();
-  error.message = "entry '" + entry.path + "': " + error.message + "; " + std::to_string(totals_.entries) + " entries were extracted before it";
+  auto before = std::to_string(totals_.entries) + " entries were extracted before it";
+  error.message = "entry '" + entry.path + "': " + error.message + "; " + before;
   return error;
 }
 
@@ -92,11 +112,12 @@ Result<UniqueFd> TarExtractor::enter(int folder, const std::string& name) const 
 
 Result<Place> TarExtractor::place_of(const std::vector<std::string>& parts) const {
   // Most of the time it is there.
-  Place place{parts.size() == 1 ? UniqueFd(::fcntl(folder_, F_DUPFD_CLOEXEC, 3)) : open_beneath(folder_, joined(parts, parts.size() - 1), O_PATH | O_DIRECTORY), parts.back()};
+  Place place{parent_of(folder_, parts), parts.back()};
   if (place.folder) return place;
   place.folder.reset(::fcntl(folder_, F_DUPFD_CLOEXEC, 3));
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    if (::mkdirat(place.folder.get(), parts[i].c_str(), 0755) != 0 && errno != EEXIST) return file_error(errno, "making folder '" + parts[i] + "'");
+    int made = ::mkdirat(place.folder.get(), parts[i].c_str(), 0755);
+    if (made != 0 && errno != EEXIST) return file_error(errno, "making folder '" + parts[i] + "'");
     HARENA_TRY(place.folder, enter(place.folder.get(), parts[i]));
   }
   return place;
@@ -115,26 +136,30 @@ Status TarExtractor::make_folder(const TarEntry& entry, const std::vector<std::s
 
 Status TarExtractor::make_symlink(const TarEntry& entry, const Place& where) const {
   if (entry.target.empty()) return invalid("it is a symlink without a target");
-  HARENA_TRY(auto temporary, temporary_name(leftovers_, where.folder.get()));
-  if (::symlinkat(entry.target.c_str(), where.folder.get(), temporary.c_str()) != 0) return file_error(errno, "making the symlink");
-  auto times = times_of(entry);
-  (void)::utimensat(where.folder.get(), temporary.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
-  bool owned = ::geteuid() != 0 || ::fchownat(where.folder.get(), temporary.c_str(), static_cast<uid_t>(entry.uid), static_cast<gid_t>(entry.gid), AT_SYMLINK_NOFOLLOW) == 0;
-  auto status = owned ? rename_over(where.folder.get(), temporary, where.name, Replace::existing) : file_error(errno, "owner of the symlink");
-  if (!status) ::unlinkat(where.folder.get(), temporary.c_str(), 0);
+  int folder = where.folder.get();
+  HARENA_TRY(auto temporary, temporary_name(leftovers_, folder));
+  if (::symlinkat(entry.target.c_str(), folder, temporary.c_str()) != 0) return file_error(errno, "making the symlink");
+  auto status = dress_symlink(entry, folder, temporary);
+  if (status) status = rename_over(folder, temporary, where.name, Replace::existing);
+  if (!status) ::unlinkat(folder, temporary.c_str(), 0);
   return status;
 }
 
 Status TarExtractor::make_link(const TarEntry& entry, const Place& where) const {
   auto parts = inside_path(entry.target);
   if (!parts || parts->empty()) return invalid("it is a hard link to '" + entry.target + "', which isn't inside of the folder");
-  auto folder = parts->size() == 1 ? UniqueFd(::fcntl(folder_, F_DUPFD_CLOEXEC, 3)) : open_beneath(folder_, joined(*parts, parts->size() - 1), O_PATH | O_DIRECTORY);
-  if (!folder && errno == ELOOP) return invalid("it is a hard link to '" + entry.target + "', which leads through a symlink");
+  auto folder = parent_of(folder_, *parts);
+  if (!folder && (errno == ELOOP || errno == ENOTDIR)) {
+    return invalid("it is a hard link to '" + entry.target + "', which leads through a symlink or a file");
+  }
   struct stat info{};
-  if (!folder || ::fstatat(folder.get(), parts->back().c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return file_error(errno, "the file '" + entry.target + "' that it links to");
+  bool found = folder && ::fstatat(folder.get(), parts->back().c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!found) return file_error(errno, "the file '" + entry.target + "' that it links to");
   if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode)) return not_regular(entry.target, info.st_mode);
   HARENA_TRY(auto temporary, temporary_name(leftovers_, where.folder.get()));
-  if (::linkat(folder.get(), parts->back().c_str(), where.folder.get(), temporary.c_str(), 0) != 0) return file_error(errno, "linking to '" + entry.target + "'");
+  if (::linkat(folder.get(), parts->back().c_str(), where.folder.get(), temporary.c_str(), 0) != 0) {
+    return file_error(errno, "linking to '" + entry.target + "'");
+  }
   auto status = rename_over(where.folder.get(), temporary, where.name, Replace::existing);
   // rename(2) of one link over another of the same file does nothing.
   ::unlinkat(where.folder.get(), temporary.c_str(), 0);
@@ -157,7 +182,9 @@ Status TarExtractor::data(std::int64_t offset, std::string_view bytes) {
 /// Owner first, for it clears capabilities and set-user-id; the mode behind the attributes, for it may forbid to write.
 Status TarExtractor::apply(const TarEntry& entry, int fd) const {
   auto shown = "'" + entry.path + "'";
-  if (::geteuid() == 0 && ::fchown(fd, static_cast<uid_t>(entry.uid), static_cast<gid_t>(entry.gid)) != 0) return file_error(errno, "owner of " + shown);
+  if (::geteuid() == 0 && ::fchown(fd, static_cast<uid_t>(entry.uid), static_cast<gid_t>(entry.gid)) != 0) {
+    return file_error(errno, "owner of " + shown);
+  }
   for (const auto& [name, value] : entry.xattrs) HARENA_TRY_STATUS(put_xattr(tree_, fd, entry.path, name, value));
   if (::fchmod(fd, entry.mode) != 0) return file_error(errno, "mode of " + shown);
   auto times = times_of(entry);

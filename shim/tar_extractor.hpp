@@ -12,8 +12,8 @@
 
 namespace harena::shim {
 
-/// The components of an entry's path: "." and empty ones dropped, so that none means the folder itself. invalid_argument for an absolute path, a
-/// ".." and a NUL: pure, for a fuzz target.
+/// The components of an entry's path: "." and empty ones dropped, so that none means the folder itself.
+/// invalid_argument for an absolute path, a ".." and a NUL: pure, for a fuzz target.
 Result<std::vector<std::string>> inside_path(const std::string& path);
 
 class TarExtractor : public TarSink {

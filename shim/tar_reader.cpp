@@ -49,6 +49,11 @@ TarKind kind_of(archive_entry* entry) {
 
 std::string text(const char* bytes) { return bytes != nullptr ? bytes : std::string(); }
 
+Error has_acl(archive_entry* entry) {
+  return make_error(ErrorCode::unimplemented, "entry '" + text(::archive_entry_pathname(entry)) +
+                                                  "' has ACL records, which aren't extracted; make the archive without them");
+}
+
 void take_xattrs(archive_entry* from, TarEntry& entry) {
   ::archive_entry_xattr_reset(from);
   const char* name = nullptr;
@@ -112,7 +117,7 @@ class Reading {
     }
     // A warning is about names that aren't UTF-8, which are taken as bytes.
     if (got != ARCHIVE_OK && got != ARCHIVE_WARN) return failed();
-    if (::archive_entry_acl_types(found) != 0) return make_error(ErrorCode::unimplemented, "entry '" + text(::archive_entry_pathname(found)) + "' has ACL records, which aren't extracted; make the archive without them");
+    if (::archive_entry_acl_types(found) != 0) return has_acl(found);
     ++count_;
     auto taken = take_entry(found);
     HARENA_TRY_STATUS(sink_.begin(taken));

@@ -48,8 +48,8 @@ class TarSink {
   virtual Status end(const TarEntry& entry) = 0;
 };
 
-/// Everything up to the archive's end marker, and the rest of the source (padding) after it. invalid_argument for what isn't a tar archive or
-/// ends in the middle; errors of source and sink as they are.
+/// Everything up to the archive's end marker, and the rest of the source (padding) after it. invalid_argument for what isn't a tar
+/// archive or ends in the middle; errors of source and sink as they are.
 Status read_tar(TarSource& source, TarSink& sink);
 
 }  // namespace harena::shim

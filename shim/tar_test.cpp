@@ -33,7 +33,8 @@ class Kept : public TarSink {
   Status data(std::int64_t offset, std::string_view bytes) override {
     written += bytes.size();
     if (offset + static_cast<std::int64_t>(bytes.size()) > entries.back().size) return make_error(ErrorCode::internal, "past the size");
-    if (static_cast<std::size_t>(offset) < contents.back().size()) contents.back().replace(static_cast<std::size_t>(offset), bytes.size(), bytes);
+    auto at = static_cast<std::size_t>(offset);
+    if (at < contents.back().size()) contents.back().replace(at, bytes.size(), bytes);
     return {};
   }
   Status end(const TarEntry&) override { return {}; }
@@ -93,7 +94,8 @@ TEST(Tar, ComesBackAsItWas) {
     ASSERT_EQ(kept.entries.size(), 3u);
     auto& got = kept.entries[0];
     auto want = file("f", 4);
-    EXPECT_EQ(std::tie(got.mode, got.uid, got.gid, got.mtime_s, got.mtime_ns, got.size), std::tie(want.mode, want.uid, want.gid, want.mtime_s, want.mtime_ns, want.size));
+    auto numbers = [](const TarEntry& one) { return std::tuple(one.mode, one.uid, one.gid, one.mtime_s, one.mtime_ns, one.size); };
+    EXPECT_EQ(numbers(got), numbers(want));
     std::sort(got.xattrs.begin(), got.xattrs.end());
     EXPECT_EQ(got.xattrs, want.xattrs);
     EXPECT_EQ(kept.contents[0], "abcd");

@@ -9,10 +9,12 @@
 namespace harena::shim {
 namespace {
 
-constexpr unsigned kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK;
+constexpr unsigned kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_ATTRIB | IN_ONLYDIR |
+                           IN_EXCL_UNLINK;
 
 Error inotify_limit(const std::string& what, const std::string& setting) {
-  Error error = make_error(ErrorCode::resource_exhausted, what + ": this machine grants no more; sysctl fs.inotify." + setting + " raises it");
+  Error error = make_error(ErrorCode::resource_exhausted,
+                           what + ": this machine grants no more; sysctl fs.inotify." + setting + " raises it");
   error.cause = Cause::limit;
   error.cause_detail = "inotify";
   return error;

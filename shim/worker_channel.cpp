@@ -87,14 +87,19 @@ bool WorkerChannel::read_exactly(char* to, std::size_t bytes) {
 }
 
 Result<WorkerChannel::Frame> WorkerChannel::receive() {
+  Frame frame;
+  HARENA_TRY_STATUS(receive_into(frame));
+  return frame;
+}
+
+Status WorkerChannel::receive_into(Frame& frame) {
   auto left = make_error(ErrorCode::unavailable, "the client has left");
   std::array<char, session::kHeaderBytes> bytes;
   if (!read_exactly(bytes.data(), bytes.size())) return left;
-  Frame frame;
   HARENA_TRY(frame.header, session::parse_header({bytes.data(), bytes.size()}));
   frame.payload.resize(frame.header.length);
   if (!read_exactly(frame.payload.data(), frame.payload.size())) return left;
-  return frame;
+  return {};
 }
 
 }  // namespace harena::shim

@@ -31,6 +31,8 @@ class WorkerChannel {
   };
   /// unavailable when the client has left, invalid_argument for a malformed frame. Never reads past the frame.
   Result<Frame> receive();
+  /// The same into a frame that is used again and again: its memory is, too.
+  Status receive_into(Frame& frame);
   int leftovers() const { return leftovers_; }
   /// Waits until `other` can be read, or the client has left.
   enum class Wait { readable, timeout, left };

@@ -21,9 +21,12 @@ Result<std::string> link_from_here(const FileTree& tree, int fd) {
 
 Error xattr_error(int number, const std::string& name, const std::string& shown) {
   if (number == ENODATA) return make_error(ErrorCode::not_found, "'" + shown + "' has no attribute '" + name + "'");
-  if (number == ERANGE || number == E2BIG) return make_error(ErrorCode::invalid_argument, "attribute '" + name + "' of '" + shown + "' is too large");
+  if (number == ERANGE || number == E2BIG) {
+    return make_error(ErrorCode::invalid_argument, "attribute '" + name + "' of '" + shown + "' is too large");
+  }
   if (number == EOPNOTSUPP) {
-    return make_error(ErrorCode::unimplemented, "'" + shown + "': its file system has no attribute of the kind '" + name + "'; 'user.NAME' may be right");
+    return make_error(ErrorCode::unimplemented,
+                      "'" + shown + "': its file system has no attribute of the kind '" + name + "'; 'user.NAME' may be right");
   }
   return file_error(number, "attribute '" + name + "' of '" + shown + "'");
 }
@@ -85,7 +88,9 @@ Result<std::string> list_xattrs(const FileTree& tree, WorkerChannel&, const sess
 }
 
 Result<std::string> set_xattr(const FileTree& tree, WorkerChannel&, const session::FileXattrSetRequest& request) {
-  if (request.value.size() > session::kMaxXattrValueBytes) return make_error(ErrorCode::invalid_argument, "an attribute's value has at most 64 KiB");
+  if (request.value.size() > session::kMaxXattrValueBytes) {
+    return make_error(ErrorCode::invalid_argument, "an attribute's value has at most 64 KiB");
+  }
   HARENA_TRY(auto found, tree.find(request.path, request.follow ? Links::follow : Links::dont_follow));
   HARENA_TRY_STATUS(put_xattr(tree, found.get(), request.path, request.name, request.value));
   return std::string();
