@@ -82,6 +82,8 @@ FileVersion version_of(const session::FileStat& stat) {
   FileVersion version;
   version.modified_s = stat.mtime_ns / 1'000'000'000 - (stat.mtime_ns % 1'000'000'000 < 0 ? 1 : 0);
   if (stat.ctime_ns == 0 || stat.seen_ns == 0) return version;
+  // A time to come isn't told (RFC 9110 8.8.2.1).
+  version.modified_s = std::min(version.modified_s, stat.seen_ns / 1'000'000'000);
   version.etag = "\"" + hex(stat.inode) + "-" + hex(stat.size) + "-" + hex(static_cast<std::uint64_t>(stat.ctime_ns));
   if (stat.seen_ns - stat.ctime_ns < kSettledNs) version.etag += "-" + hex(static_cast<std::uint64_t>(stat.seen_ns));
   version.etag += "\"";

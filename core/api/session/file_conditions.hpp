@@ -38,8 +38,8 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-/// nullopt: the whole file is the answer, for there is no Range, or one that a server may ignore (another unit, several parts, malformed), or If-Range
-/// doesn't match (a date never does: it isn't a strong validator). out_of_range when it can't be satisfied.
+/// nullopt: the whole file is the answer, for there is no Range, or one that a server may ignore (another unit, several parts,
+/// malformed), or If-Range doesn't match (a date never does: it isn't a strong validator). out_of_range when it can't be satisfied.
 Result<std::optional<ByteRange>> wanted_range(const http::Headers& headers, const FileVersion& version, std::uint64_t size);
 
 }  // namespace harena

@@ -32,7 +32,8 @@ TEST(FileRange, OneRangeOfTheRfc) {
 }
 
 TEST(FileRange, WhatCannotBeSatisfiedIsSaid) {
-  for (auto [text, size] : {std::pair{"bytes=10-", 10}, {"bytes=-0", 10}, {"bytes=0-", 0}, {"bytes=-5", 0}, {"bytes=99999999999999999999999-", 10}}) {
+  const std::string beyond = "bytes=" + std::string(23, '9') + "-";
+  for (auto [text, size] : {std::pair{"bytes=10-", 10}, {"bytes=-0", 10}, {"bytes=0-", 0}, {"bytes=-5", 0}, {beyond.c_str(), 10}}) {
     auto got = range(text, static_cast<std::uint64_t>(size));
     ASSERT_FALSE(got) << text;
     EXPECT_EQ(got.error().code, ErrorCode::out_of_range) << text;

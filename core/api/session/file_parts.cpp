@@ -32,10 +32,11 @@ http::Task<Status> copy_body(http::Request& request, session::UploadStream& uplo
 }
 
 http::Task<Status> copy_file(session::FileReader& reader, http::ResponseWriter& response) {
+  std::vector<std::byte> buffer(kBlockBytes);
   for (;;) {
-    HARENA_CO_TRY(auto bytes, co_await reader.next());
-    if (bytes.empty()) co_return co_await response.finish();
-    HARENA_CO_TRY_STATUS(co_await response.write(bytes));
+    HARENA_CO_TRY(auto got, co_await reader.read(buffer));
+    if (got == 0) co_return co_await response.finish();
+    HARENA_CO_TRY_STATUS(co_await response.write(std::span(buffer).first(got)));
   }
 }
 

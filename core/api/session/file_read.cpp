@@ -20,6 +20,11 @@ bool is_conditional(const Request& request) {
   return request.method() == "HEAD";
 }
 
+std::string content_range(const ByteRange& range, std::uint64_t size) {
+  auto last = range.first + range.length - 1;
+  return "bytes " + std::to_string(range.first) + "-" + std::to_string(last) + "/" + std::to_string(size);
+}
+
 Headers headers_of(const FileVersion& version) {
   Headers headers;
   headers.set("Content-Type", "application/octet-stream");
@@ -39,7 +44,8 @@ Task<Status> send_unsatisfiable(ResponseWriter& response, Headers headers, const
 Task<Status> send_verdict(ResponseWriter& response, Headers headers, Verdict verdict) {
   if (verdict == Verdict::not_modified) co_return co_await response.send(304, std::move(headers), {});
   headers.set("Content-Type", "application/json");
-  std::string body = http::error_body(make_error(ErrorCode::failed_precondition, "the file isn't as If-Match or If-Unmodified-Since demands"));
+  auto error = make_error(ErrorCode::failed_precondition, "the file isn't as If-Match or If-Unmodified-Since demands");
+  std::string body = http::error_body(error);
   co_return co_await response.send(412, std::move(headers), body);
 }
 
@@ -82,7 +88,7 @@ Task<Status> answer_asked(Request& request, ResponseWriter& response, session::F
   if (choice.range) {
     part.offset = choice.range->first;
     part.length = length = choice.range->length;
-    headers.set("Content-Range", "bytes " + std::to_string(part.offset) + "-" + std::to_string(part.offset + length - 1) + "/" + std::to_string(size));
+    headers.set("Content-Range", content_range(*choice.range, size));
   }
   HARENA_CO_TRY_STATUS(co_await reader.choose(part));
   const int status = choice.range ? 206 : 200;

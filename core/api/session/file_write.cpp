@@ -16,7 +16,8 @@ Error invalid(std::string message) { return make_error(ErrorCode::invalid_argume
 Status take_offset(const http::Query& query, session::FileWriteRequest& write) {
   if (!query.contains("offset")) return {};
   for (auto name : {"mode", "parents", "exclusive"}) {
-    if (query.contains(name)) return invalid(std::string("'") + name + "' can't be given with 'offset', which writes into the file that is there");
+    if (!query.contains(name)) continue;
+    return invalid(std::string("'") + name + "' can't be given with 'offset', which writes into the file that is there");
   }
   HARENA_TRY(write.offset, parse_number(query, "offset", 0));
   return {};
@@ -31,7 +32,9 @@ Status take_conditions(const Request& request, session::FileWriteRequest& write)
   }
   auto none_match = request.header("If-None-Match");
   if (!none_match) return {};
-  if (*none_match != "*" || write.offset) return make_error(ErrorCode::unimplemented, "If-None-Match on a write: only *, for a file that isn't there yet");
+  if (*none_match != "*" || write.offset) {
+    return make_error(ErrorCode::unimplemented, "If-None-Match on a write: only *, for a file that isn't there yet");
+  }
   write.exclusive = true;
   return {};
 }

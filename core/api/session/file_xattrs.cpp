@@ -19,8 +19,8 @@ Status take_named(const http::Query& query, Message& message) {
   HARENA_TRY_STATUS(take_path_and_user(query, message));
   HARENA_TRY(message.follow, parse_bool(query, "follow", false));
   message.name = std::string(query.get("name").value_or(""));
-  if (message.name.empty()) return make_error(ErrorCode::invalid_argument, "?name= is missing: the attribute with its namespace, such as user.origin");
-  return {};
+  if (!message.name.empty()) return {};
+  return make_error(ErrorCode::invalid_argument, "?name= is missing: the attribute with its namespace, such as user.origin");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -62,6 +63,42 @@ Task<Status> Channel::send(FrameType type, std::string_view payload) {
   append_message(bytes, type, payload);
   if (is_request(type)) idle_ = false;
   co_return checked(co_await stream_->write(bytes));
+}
+
+Task<Status> Channel::send_raw(FrameType type, std::string_view payload) {
+  std::string header;
+  append_header(header, {static_cast<std::uint32_t>(payload.size()), type, 0, 0});
+  const std::array<std::span<const std::byte>, 2> parts = {std::as_bytes(std::span(header)), std::as_bytes(std::span(payload))};
+  co_return co_await stream_->write_parts(parts);
+}
+
+void Channel::widen() {
+  constexpr int kBulkBytes = 1 << 20;
+  // Beyond wmem_max with the daemon's rights over the network; else up to it.
+  if (::setsockopt(stream_->poll_fd(), SOL_SOCKET, SO_SNDBUFFORCE, &kBulkBytes, sizeof kBulkBytes) == 0) return;
+  (void)::setsockopt(stream_->poll_fd(), SOL_SOCKET, SO_SNDBUF, &kBulkBytes, sizeof kBulkBytes);
+}
+
+Task<Result<std::size_t>> Channel::receive_data(std::span<std::byte> into) {
+  while (rest_ == 0) {
+    // The header alone as far as possible: what is read along with it is copied once more.
+    room_ = kIdleRoomBytes;
+    HARENA_CO_TRY_STATUS(co_await fill(kHeaderBytes));
+    HARENA_CO_TRY(auto header, parse_header(std::string_view(in_).substr(used_)));
+    if (header.type != FrameType::data) co_return std::size_t{0};
+    used_ += kHeaderBytes;
+    rest_ = header.length;
+    rest_type_ = header.type;
+  }
+  auto ahead = std::min({rest_, in_.size() - used_, into.size()});
+  std::memcpy(into.data(), in_.data() + used_, ahead);
+  used_ += ahead;
+  rest_ -= ahead;
+  if (ahead > 0) co_return ahead;
+  HARENA_CO_TRY(auto got, co_await stream_->read(into.first(std::min(rest_, into.size()))));
+  if (got == 0) co_return gone("closed the connection");
+  rest_ -= got;
+  co_return got;
 }
 
 Task<Status> Channel::fill(std::size_t bytes) {

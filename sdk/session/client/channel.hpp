@@ -2,6 +2,7 @@
 // One connection to a session endpoint: frames on a ByteStream.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,10 @@ class Channel {
     std::string payload = encode(message);
     co_return co_await send(type, payload);
   }
+  /// A raw frame (data) whose payload isn't copied on its way.
+  Task<Status> send_raw(FrameType type, std::string_view payload);
+  /// Bytes of `data` frames, straight into `into`, across their borders; 0: another frame is next, for receive().
+  Task<Result<std::size_t>> receive_data(std::span<std::byte> into);
   /// unimplemented, naming the feature, when the endpoint doesn't offer it. Waits for hello_ok, so: between operations only.
   Task<Status> require(std::string_view feature);
   /// The next frame; continued messages whole; those that may be ignored and pings are skipped. An `error` frame of the
@@ -48,6 +53,8 @@ class Channel {
 
   /// Idle and its peer still there: may serve the next operation.
   bool reusable() const;
+  /// For a transfer in bulk: the kernel's buffer for what is sent; quietly less where that isn't granted.
+  void widen();
   /// Between operations: no request without its final frame.
   bool idle() const { return idle_; }
   void close() { stream_->close(); }

@@ -155,6 +155,7 @@ Task<Result<FileReader>> SessionClient::read_archive(FileArchiveReadRequest requ
 Task<Result<ArchiveWriter>> SessionClient::write_archive(FileArchiveWriteRequest request) {
   HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_archive_write, request));
   HARENA_CO_TRY_STATUS(co_await expect(*channel, FrameType::ready));
+  channel->widen();
   co_return ArchiveWriter(endpoint_, std::move(channel));
 }
 
@@ -171,6 +172,7 @@ Task<Result<FileWatcher>> SessionClient::watch(FileWatchRequest request) {
 Task<Result<FileWriter>> SessionClient::write_file(FileWriteRequest request) {
   HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_write, request));
   HARENA_CO_TRY_STATUS(co_await expect(*channel, FrameType::ready));
+  channel->widen();
   co_return FileWriter(endpoint_, std::move(channel));
 }
 

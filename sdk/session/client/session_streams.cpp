@@ -137,14 +137,22 @@ Task<Status> StdinStream::end() {
   co_return ok_status();
 }
 
-Task<Result<std::string>> FileReader::next() {
-  if (done_) co_return std::string();
+Task<Result<std::size_t>> FileReader::read(std::span<std::byte> into) {
+  if (done_) co_return std::size_t{0};
+  HARENA_CO_TRY(auto got, co_await channel_->receive_data(into));
+  if (got > 0) co_return got;
   HARENA_CO_TRY(auto frame, co_await channel_->receive());
-  if (frame.type == FrameType::data) co_return std::move(frame.payload);
   if (frame.type != FrameType::ok) co_return unexpected(frame.type);
   done_ = true;
   co_await give_back();
-  co_return std::string();
+  co_return std::size_t{0};
+}
+
+Task<Result<std::string>> FileReader::next() {
+  std::string bytes(Channel::kPartBytes, '\0');
+  HARENA_CO_TRY(auto got, co_await read(std::as_writable_bytes(std::span(bytes))));
+  bytes.resize(got);
+  co_return bytes;
 }
 
 Task<Status> FileReader::choose(FileRange range) {
@@ -162,7 +170,7 @@ Task<Status> FileReader::decline() {
 Task<Status> UploadStream::write(std::string_view bytes) {
   constexpr std::size_t kPart = 512 << 10;
   while (!bytes.empty()) {
-    auto sent = co_await channel_->send(FrameType::data, bytes.substr(0, kPart));
+    auto sent = co_await channel_->send_raw(FrameType::data, bytes.substr(0, kPart));
     if (!sent) co_return co_await reason_for(*channel_, std::move(sent).error());
     bytes.remove_prefix(std::min(kPart, bytes.size()));
   }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -91,7 +92,9 @@ class FileReader : public StreamBase {
   Task<Status> choose(FileRange range);
   /// The same: nothing more is wanted.
   Task<Status> decline();
-  /// The next bytes; empty at the end.
+  /// 1 to into.size() bytes; 0 at the end.
+  Task<Result<std::size_t>> read(std::span<std::byte> into);
+  /// The next bytes in a block of their own; empty at the end.
   Task<Result<std::string>> next();
   void set_stat(FileStat stat) { stat_ = std::move(stat); }
 
