@@ -4,9 +4,11 @@ import base64
 import io
 import json
 import os
+import socket
 import tarfile
 import threading
-from urllib.parse import quote_from_bytes
+import time
+from urllib.parse import quote_from_bytes, urlsplit
 
 import httpx
 
@@ -153,3 +155,56 @@ class Watch:
         with self.changed:
             assert self.changed.wait_for(lambda: self.ended, timeout), self.lines[-20:]
             return list(self.lines)
+
+
+def begin_put(files, url, content, announced):
+    """A connection that has sent `content` of an upload of `announced` bytes."""
+    where = urlsplit(url)
+    one = socket.create_connection((where.hostname, where.port))
+    head = (f"PUT {where.path}?{where.query} HTTP/1.1\r\nHost: x\r\nAuthorization: {files.http.headers['Authorization']}\r\n"
+            f"Content-Length: {announced}\r\n\r\n")
+    one.sendall(head.encode() + content)
+    return one
+
+
+def wait_until(condition, what, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def parents():
+    """Parent of each process."""
+    found = {}
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat") as stat:
+                found[int(entry)] = int(stat.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            pass
+    return found
+
+
+def link(path):
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def shim_of(sandbox_id):
+    """The process that listens on the sandbox's session socket."""
+    with open("/proc/net/unix") as sockets:
+        inodes = {f"socket:[{line.split()[6]}]" for line in sockets if sandbox_id in line}
+    for pid in parents():
+        if link(f"/proc/{pid}/exe").endswith("harena-shim"):
+            if any(link(f"/proc/{pid}/fd/{fd}") in inodes for fd in os.listdir(f"/proc/{pid}/fd")):
+                return pid
+    raise AssertionError(f"no shim of {sandbox_id}")
+
+
+def workers_of(shim):
+    """Its children that aren't in the sandbox."""
+    here = os.readlink("/proc/self/ns/pid")
+    return [pid for pid, parent in parents().items() if parent == shim and link(f"/proc/{pid}/ns/pid") == here]
