@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "shim/file_verbs.hpp"
+#include "shim/paths.hpp"
 #include "shim/remove_tree.hpp"
 #include "shim/users.hpp"
 

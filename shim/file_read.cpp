@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "shim/file_verbs.hpp"
 
@@ -11,6 +13,7 @@ namespace harena::shim {
 namespace {
 
 constexpr std::size_t kChunkBytes = 512 << 10;
+constexpr std::size_t kMaxMadeUpBytes = 16 << 20;
 
 Error client_left() { return make_error(ErrorCode::unavailable, "the client has left"); }
 
@@ -40,13 +43,52 @@ Status check_offset(std::uint64_t offset, const session::FileStat& stat) {
                     "offset " + std::to_string(offset) + ": '" + stat.path + "' has " + std::to_string(stat.size) + " bytes");
 }
 
-Status send_part(WorkerChannel& channel, int file, const session::FileStat& stat, const session::FileRange& range) {
-  HARENA_TRY_STATUS(check_offset(range.offset, stat));
-  std::uint64_t remaining = std::min(range.length.value_or(UINT64_MAX), stat.size - range.offset);
-  for (std::uint64_t offset = range.offset; remaining > 0;) {
+/// The whole of a file whose size is only known when it was read.
+Result<std::string> made_up_content(int file, const std::string& path) {
+  std::string content;
+  for (;;) {
+    auto used = content.size();
+    content.resize(used + kChunkBytes);
+    auto got = ::read(file, content.data() + used, kChunkBytes);
+    content.resize(used + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error(errno, "reading '" + path + "'");
+    if (got == 0) return content;
+    if (content.size() > kMaxMadeUpBytes) return make_error(ErrorCode::resource_exhausted, "'" + path + "' goes on after 16 MiB");
+  }
+}
+
+Status send_content(WorkerChannel& channel, std::string_view content) {
+  for (; !content.empty(); content.remove_prefix(std::min(kChunkBytes, content.size()))) {
+    if (!channel.send(session::FrameType::data, content.substr(0, kChunkBytes))) return client_left();
+  }
+  return {};
+}
+
+/// What is read: an opened file, or what a made-up one had.
+struct Opened {
+  UniqueFd file;
+  session::FileStat stat;
+  std::optional<std::string> content;
+};
+
+Result<Opened> open_source(const FileTree& tree, const std::string& path) {
+  Opened opened;
+  HARENA_TRY(opened.file, tree.open_file(path, O_RDONLY));
+  auto seen = now_ns();
+  HARENA_TRY(opened.stat, stat_of(opened.file.get(), path));
+  opened.stat.seen_ns = seen;
+  if (!is_made_up(opened.file.get())) return opened;
+  HARENA_TRY(opened.content, made_up_content(opened.file.get(), path));
+  opened.stat.size = opened.content->size();
+  return opened;
+}
+
+Status send_file(WorkerChannel& channel, const Opened& opened, std::uint64_t offset, std::uint64_t remaining) {
+  while (remaining > 0) {
     auto chunk = static_cast<std::size_t>(std::min<std::uint64_t>(remaining, kChunkBytes));
-    if (!channel.send_file(file, offset, chunk)) {
-      return make_error(ErrorCode::unavailable, "the client has left, or '" + stat.path + "' got shorter while it was read");
+    if (!channel.send_file(opened.file.get(), offset, chunk)) {
+      return make_error(ErrorCode::unavailable, "the client has left, or '" + opened.stat.path + "' got shorter while it was read");
     }
     offset += chunk;
     remaining -= chunk;
@@ -54,22 +96,26 @@ Status send_part(WorkerChannel& channel, int file, const session::FileStat& stat
   return {};
 }
 
+Status send_part(WorkerChannel& channel, const Opened& opened, const session::FileRange& range) {
+  HARENA_TRY_STATUS(check_offset(range.offset, opened.stat));
+  std::uint64_t length = std::min(range.length.value_or(UINT64_MAX), opened.stat.size - range.offset);
+  if (!opened.content) return send_file(channel, opened, range.offset, length);
+  return send_content(channel, std::string_view(*opened.content).substr(range.offset, length));
+}
+
 }  // namespace
 
 Result<std::string> read_file(const FileTree& tree, WorkerChannel& channel, const session::FileReadRequest& request) {
-  HARENA_TRY(auto file, tree.open_file(request.path, O_RDONLY));
-  auto seen = now_ns();
-  HARENA_TRY(auto stat, stat_of(file.get(), request.path));
-  stat.seen_ns = seen;
-  HARENA_TRY_STATUS(check_offset(request.offset, stat));
-  if (!channel.send_message(session::FrameType::file_stat, stat)) return client_left();
+  HARENA_TRY(auto opened, open_source(tree, request.path));
+  HARENA_TRY_STATUS(check_offset(request.offset, opened.stat));
+  if (!channel.send_message(session::FrameType::file_stat, opened.stat)) return client_left();
   session::FileRange range{request.offset, request.length};
   if (request.ask) {
     HARENA_TRY(auto wanted, ask_for_part(channel));
     if (!wanted) return std::string();
     range = *wanted;
   }
-  HARENA_TRY_STATUS(send_part(channel, file.get(), stat, range));
+  HARENA_TRY_STATUS(send_part(channel, opened, range));
   return std::string();
 }
 

@@ -1,8 +1,10 @@
 #include "shim/file_tree.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +12,7 @@
 #include <climits>
 
 #include "sdk/base/text.hpp"
+#include "shim/paths.hpp"
 
 namespace harena::shim {
 
@@ -65,21 +68,6 @@ Error file_error(int errno_value, const std::string& what) {
   return error;
 }
 
-std::string strip_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
-Status check_path(const std::string& path) {
-  if (path.empty()) return make_error(ErrorCode::invalid_argument, "the path is empty");
-  if (path.size() > session::kMaxPathBytes) {
-    auto most = std::to_string(session::kMaxPathBytes);
-    return make_error(ErrorCode::invalid_argument, "path of " + std::to_string(path.size()) + " bytes: at most " + most);
-  }
-  if (path.find('\0') != std::string::npos) return make_error(ErrorCode::invalid_argument, "the path has a NUL byte");
-  return {};
-}
-
 session::FileStat to_file_stat(const struct stat& info, std::string path) {
   session::FileStat stat;
   stat.path = std::move(path);
@@ -110,6 +98,17 @@ Error not_regular(const std::string& path, mode_t mode) {
 
 Error not_a_folder(const std::string& path) { return make_error(ErrorCode::failed_precondition, "'" + path + "' isn't a folder"); }
 
+bool is_made_up(int fd) {
+  struct statfs info{};
+  if (::fstatfs(fd, &info) != 0) return false;
+  switch (static_cast<unsigned long>(info.f_type)) {
+    case PROC_SUPER_MAGIC: case SYSFS_MAGIC: case CGROUP_SUPER_MAGIC: case CGROUP2_SUPER_MAGIC: case DEBUGFS_MAGIC: case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+      return true;
+    default: return false;
+  }
+}
+
 Result<FileTree> FileTree::open(int proc) {
   FileTree tree;
   tree.root_ = UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -126,17 +125,10 @@ Result<UniqueFd> FileTree::find(const std::string& path, Links links) const {
 }
 
 Result<Place> FileTree::place(const std::string& path) const {
-  HARENA_TRY_STATUS(check_path(path));
-  std::string stripped = strip_slashes(path);
-  auto slash = stripped.rfind('/');
-  std::string name = slash == std::string::npos ? stripped : stripped.substr(slash + 1);
-  if (name.empty() || name == "." || name == "..") {
-    return make_error(ErrorCode::invalid_argument, "path '" + path + "' doesn't end in a name");
-  }
-  std::string parent = slash == std::string::npos ? "/" : slash == 0 ? "/" : stripped.substr(0, slash);
-  auto folder = open_inside(root_.get(), parent, O_PATH | O_DIRECTORY);
-  if (!folder) return file_error(errno, "folder '" + parent + "'");
-  return Place{std::move(folder), std::move(name)};
+  HARENA_TRY(auto parts, split_path(path));
+  auto folder = open_inside(root_.get(), parts.parent, O_PATH | O_DIRECTORY);
+  if (!folder) return file_error(errno, "folder '" + parts.parent + "'");
+  return Place{std::move(folder), std::move(parts.name)};
 }
 
 Result<Place> FileTree::final_place(const std::string& path) const {
@@ -145,8 +137,7 @@ Result<Place> FileTree::final_place(const std::string& path) const {
     HARENA_TRY(auto found, place(current));
     std::string target = read_link(found.folder.get(), found.name);
     if (target.empty()) return found;
-    auto slash = strip_slashes(current).rfind('/');
-    current = target.front() == '/' ? target : (slash == std::string::npos ? "/" : current.substr(0, slash + 1)) + target;
+    current = behind_link(current, target);
   }
   return make_error(ErrorCode::invalid_argument, "'" + path + "' leads through more than 40 symlinks");
 }

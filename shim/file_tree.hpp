@@ -52,14 +52,12 @@ class FileTree {
 /// errno_error, and: a full disk or quota has cause limit, detail disk; what is in use or at a bound of the file system is
 /// failed_precondition; a race that a repetition wins is aborted.
 Error file_error(int errno_value, const std::string& what);
-/// invalid_argument: empty, over kMaxPathBytes, a NUL inside.
-Status check_path(const std::string& path);
 session::FileStat to_file_stat(const struct stat& info, std::string path);
-/// `path` without the slashes at its end; "/" stays.
-std::string strip_slashes(std::string path);
 /// With the target if it is a symlink.
 Result<session::FileStat> stat_of(int o_path_fd, std::string path);
 Error not_regular(const std::string& path, mode_t mode);
 Error not_a_folder(const std::string& path);
+/// Whether the descriptor is in /proc, /sys or their like, whose files are made as they are read: they tell no size, and no changes.
+bool is_made_up(int fd);
 
 }  // namespace harena::shim

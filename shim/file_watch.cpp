@@ -281,6 +281,7 @@ class FolderWatch {
     if (!is_dir || !request_.recursive) return {};
     if (path.size() + request_.path.size() + 3 > session::kMaxPathBytes) return emit(FileEventKind::unwatched, path, true);
     UniqueFd inside(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (inside && is_made_up(inside.get())) return {};
     if (inside) return watch(node, name, inside.get(), report);
     return errno == EACCES || errno == EPERM ? emit(FileEventKind::unwatched, path, true) : ok_status();
   }

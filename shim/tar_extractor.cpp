@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-#include "sdk/base/text.hpp"
+#include "shim/paths.hpp"
 #include "shim/xattrs.hpp"
 
 namespace harena::shim {
@@ -59,18 +59,6 @@ Status is_free_for(const Place& where) {
 }
 
 }  // namespace
-
-Result<std::vector<std::string>> inside_path(const std::string& path) {
-  if (path.empty()) return invalid("its path is empty");
-  if (path.find('\0') != std::string::npos) return invalid("its path has a NUL byte");
-  if (path.front() == '/') return invalid("its path is absolute; only paths inside of the folder are extracted");
-  std::vector<std::string> parts;
-  for (auto& part : split(path, '/')) {
-    if (part == "..") return invalid("its path has '..'; only paths inside of the folder are extracted");
-    if (!part.empty() && part != ".") parts.push_back(std::move(part));
-  }
-  return parts;
-}
 
 TarExtractor::TarExtractor(const FileTree& tree, int leftovers, int folder)
     : tree_(tree), leftovers_(leftovers), folder_(folder) {}

@@ -12,10 +12,6 @@
 
 namespace harena::shim {
 
-/// The components of an entry's path: "." and empty ones dropped, so that none means the folder itself.
-/// invalid_argument for an absolute path, a ".." and a NUL: pure, for a fuzz target.
-Result<std::vector<std::string>> inside_path(const std::string& path);
-
 class TarExtractor : public TarSink {
  public:
   /// Borrows `folder` (O_PATH) and `tree`. `leftovers`: WorkerChannel::leftovers().

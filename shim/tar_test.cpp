@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "shim/tar_extractor.hpp"
 #include "shim/tar_writer.hpp"
 
 namespace harena::shim {
@@ -152,15 +151,6 @@ TEST(Tar, WhatTheSinkRefusesIsTheAnswer) {
   Kept kept;
   kept.refused = "f";
   EXPECT_EQ(read_tar(source, kept).error().code, ErrorCode::aborted);
-}
-
-TEST(Tar, PathsInside) {
-  using Parts = std::vector<std::string>;
-  EXPECT_EQ(*inside_path("./a//b/./c/"), (Parts{"a", "b", "c"}));
-  EXPECT_EQ(*inside_path("./"), Parts{});
-  EXPECT_EQ(*inside_path("..a/b.."), (Parts{"..a", "b.."}));
-  for (auto path : {"", "/", "/a", "..", "a/..", "../a", "a/../b", "a//../b"}) EXPECT_FALSE(inside_path(path)) << path;
-  EXPECT_FALSE(inside_path(std::string("a\0b", 3)));
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ def shim_of(sandbox_id):
     raise AssertionError(f"no shim of {sandbox_id}")
 
 
-def workers_of(shim):
-    """Its children that aren't in the sandbox."""
+def workers_of(shim, besides=()):
+    """Its children that aren't in the sandbox; `besides` what was there before (the maker of commands)."""
     here = os.readlink("/proc/self/ns/pid")
-    return [pid for pid, parent in parents().items() if parent == shim and link(f"/proc/{pid}/ns/pid") == here]
+    return [pid for pid, parent in parents().items() if parent == shim and link(f"/proc/{pid}/ns/pid") == here and pid not in besides]

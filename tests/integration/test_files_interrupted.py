@@ -15,12 +15,13 @@ def test_a_killed_worker_leaves_nothing(files, verb):
     content = b"x" * 100_000 if not verb else tar_of(("kept", b"y" * 100_000, {}))[:50_000]
     path = "/work/cut/kept" if not verb else "/work/cut"
     shim = shim_of(files.sandbox.id)
+    idle = workers_of(shim)
     for _ in range(5):
         one = begin_put(files, files.url(verb, path=path), content, 10_000_000)
-        wait_until(lambda: workers_of(shim), "no worker began")
-        for pid in workers_of(shim):
+        wait_until(lambda: workers_of(shim, idle), "no worker began")
+        for pid in workers_of(shim, idle):
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not workers_of(shim), "a worker survived SIGKILL")
+        wait_until(lambda: not workers_of(shim, idle), "a worker survived SIGKILL")
         # It is seen when there is more to be written.
         one.settimeout(20)
         one.sendall(b"x" * 100_000)

@@ -83,6 +83,16 @@ def test_ranges(files):
     assert files.get("/work/empty").content == b""
 
 
+def test_files_of_proc_have_their_content(files):
+    for path in ("/proc/version", "/proc/filesystems", "/proc/sys/kernel/ostype", "/sys/kernel/mm/transparent_hugepage/enabled"):
+        expected = files.run(f"cat {path}")
+        if expected["exit"]["code"] != 0:
+            continue
+        answer = files.get(path)
+        assert answer.status_code == 200 and answer.text == expected["stdout"] != "", path
+        assert files.get(path, headers={"Range": "bytes=1-3"}).text == expected["stdout"][1:4]
+
+
 def test_head_tells_what_get_would(files):
     files.ok("/work/head", b"x" * 1000)
     head = files.head("/work/head", headers={"Range": "bytes=0-1"})

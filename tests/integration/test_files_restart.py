@@ -10,12 +10,13 @@ def test_uploads_across_a_kill_of_harenad(harenad, args):
     files = Files(harenad, sandbox.id)
     files.sh("mkdir -p /work/up; printf old > /work/up/kept")
     shim = shim_of(sandbox.id)
+    idle = workers_of(shim)
     names = ["kept"] + [f"new{i}" for i in range(19)]
     uploads = [begin_put(files, files.url(path=f"/work/up/{name}"), b"x" * 300_000, 1_000_000) for name in names]
-    wait_until(lambda: len(workers_of(shim)) == 20, "not all uploads began")
+    wait_until(lambda: len(workers_of(shim, idle)) == 20, "not all uploads began")
     harenad.kill()
     try:
-        wait_until(lambda: not workers_of(shim), "workers outlive their clients")
+        wait_until(lambda: not workers_of(shim, idle), "workers outlive their clients")
     finally:
         harenad.start()
     files.close()
