@@ -38,7 +38,9 @@ asio::awaitable<void> send_file(tcp::socket& socket, const std::string& path) {
   co_await http::async_write(socket, serializer, asio::use_awaitable);
 }
 
-asio::awaitable<void> take_file(tcp::socket& socket, beast::flat_buffer& buffer, http::request_parser<http::empty_body> head, const std::string& path) {
+using Head = http::request_parser<http::empty_body>;
+
+asio::awaitable<void> take_file(tcp::socket& socket, beast::flat_buffer& buffer, Head& head, const std::string& path) {
   http::request_parser<http::file_body> parser(std::move(head));
   parser.body_limit(boost::none);
   beast::error_code failure;
@@ -56,14 +58,14 @@ asio::awaitable<void> serve(tcp::socket socket, std::string folder) {
   buffer.reserve(kBufferBytes);
   try {
     while (true) {
-      http::request_parser<http::empty_body> head;
+      Head head;
       head.body_limit(boost::none);
       co_await http::async_read_header(socket, buffer, head, asio::use_awaitable);
       const std::string path = folder + std::string(head.get().target());
       if (head.get().method() == http::verb::get) {
         co_await send_file(socket, path);
       } else {
-        co_await take_file(socket, buffer, std::move(head), path);
+        co_await take_file(socket, buffer, head, path);
       }
     }
   } catch (const boost::system::system_error&) {  // the client has gone
