@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -108,6 +109,20 @@ Status PendingFile::write(std::string_view bytes) {
   return {};
 }
 
+Status PendingFile::write_at(std::int64_t offset, std::string_view bytes) {
+  if (::lseek(file_.get(), offset, SEEK_SET) < 0) return errno_error(errno, "writing " + name_);
+  return write(bytes);
+}
+
+Status PendingFile::set_size(std::int64_t size) {
+  if (::ftruncate(file_.get(), size) != 0) return errno_error(errno, "writing " + name_);
+  return {};
+}
+
+void PendingFile::set_attribute(const char* name, std::string_view value) const {
+  [[maybe_unused]] const auto ignored = ::fsetxattr(file_.get(), name, value.data(), value.size(), 0);
+}
+
 Status PendingFile::commit() {
   file_.reset();
   if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0) return errno_error(errno, "writing " + name_);
@@ -160,6 +175,19 @@ Status LocalTree::symlink(const PathParts& parts, const std::string& target) con
   const int why = errno;
   ::unlinkat(parent.get(), temporary.c_str(), 0);
   return errno_error(why, joined(parts));
+}
+
+Status LocalTree::link(const PathParts& existing, const PathParts& parts) const {
+  if (existing.empty()) return make_error(ErrorCode::data_loss, "'" + joined(parts) + "' is a hard link to the folder itself");
+  HARENA_TRY(const auto from, folder(existing, existing.size() - 1));
+  HARENA_TRY(const auto parent, folder(parts, parts.size() - 1));
+  const auto temporary = temporary_name();
+  if (::linkat(from.get(), existing.back().c_str(), parent.get(), temporary.c_str(), 0) != 0) return errno_error(errno, joined(existing));
+  const bool moved = ::renameat(parent.get(), temporary.c_str(), parent.get(), parts.back().c_str()) == 0;
+  const int why = errno;
+  ::unlinkat(parent.get(), temporary.c_str(), 0);  // rename(2) leaves it where both are the same file already
+  if (!moved) return errno_error(why, joined(parts));
+  return {};
 }
 
 Result<std::unique_ptr<PendingFile>> LocalTree::create(const PathParts& parts, unsigned mode) const {

@@ -26,6 +26,11 @@ class PendingFile {
   static Result<std::unique_ptr<PendingFile>> create(UniqueFd folder, std::string name, unsigned mode);
   ~PendingFile();
   Status write(std::string_view bytes);
+  /// At that place; what lies between is a hole.
+  Status write_at(std::int64_t offset, std::string_view bytes);
+  Status set_size(std::int64_t size);
+  /// On a file system that has none it is lost, as with cp.
+  void set_attribute(const char* name, std::string_view value) const;
   Status commit();
 
  private:
@@ -46,6 +51,8 @@ class LocalTree {
   Status chmod(const PathParts& parts, unsigned mode) const;
   /// Replaces a file or link that is there.
   Status symlink(const PathParts& parts, const std::string& target) const;
+  /// A further name for what is at `existing`, itself if that is a link. Replaces what is there.
+  Status link(const PathParts& existing, const PathParts& parts) const;
   Result<std::unique_ptr<PendingFile>> create(const PathParts& parts, unsigned mode) const;
 
  private:

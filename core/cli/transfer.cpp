@@ -22,8 +22,6 @@ using client::FileStat;
 
 namespace {
 
-constexpr std::chrono::milliseconds kShowEvery{100};
-
 std::string below(const std::string& folder, const std::string& relative) {
   return (folder.ends_with('/') ? folder : folder + "/") + relative;
 }
@@ -113,43 +111,10 @@ Status download_folder(const TransferPlan& plan, const std::string& source, cons
 
 }  // namespace
 
-TransferMeter::~TransferMeter() {
-  if (!line_open_) return;
-  show(true);
-  const auto ignored = write_all(STDERR_FILENO, "\n");
-}
-
-void TransferMeter::expect(std::int64_t files, std::int64_t bytes) {
-  files_ += files;
-  total_bytes_ += bytes;
-}
-
-void TransferMeter::add_bytes(std::int64_t count) {
-  done_bytes_ += count;
-  show(false);
-}
-
-void TransferMeter::add_file() {
-  ++done_files_;
-  show(false);
-}
-
-void TransferMeter::show(bool always) {
-  if (!shown_) return;
-  const std::lock_guard lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
-  if (!always && now < next_) return;
-  next_ = now + kShowEvery;
-  line_open_ = true;
-  const auto ignored = write_all(
-      STDERR_FILENO, "\r\033[K" + std::to_string(done_files_) + " of " + std::to_string(files_) + " files, " +
-                         human_size(done_bytes_) + " of " + human_size(total_bytes_));
-}
-
 Status upload(const TransferPlan& plan, const std::string& source, const std::string& target) {
   struct stat info {};
   if (::stat(source.c_str(), &info) != 0) return errno_error(errno, source);
-  if (S_ISDIR(info.st_mode)) return upload_folder(plan, source, target);
+  if (S_ISDIR(info.st_mode)) return plan.parallel > 0 ? upload_folder(plan, source, target) : upload_tree(plan, source, target);
   if (!S_ISREG(info.st_mode)) {
     return make_error(ErrorCode::invalid_argument, "'" + source + "' is neither a file nor a folder; it can't be copied");
   }
@@ -160,6 +125,7 @@ Status upload(const TransferPlan& plan, const std::string& source, const std::st
 }
 
 Status download(const TransferPlan& plan, const FileStat& source, const std::string& target) {
+  if (source.type == "dir" && plan.parallel == 0) return download_tree(plan, source.path, target);
   if (source.type == "dir") return download_folder(plan, source.path, target);
   plan.meter.expect(1, source.size);
   return receive_file(plan, plan.client, source, create_local_file(target, source.mode));

@@ -1,40 +1,19 @@
 #pragma once
-// Copying between this machine and a sandbox: files in parallel, with progress.
+// Copying between this machine and a sandbox, with progress: a folder as one tar stream, or file by file in parallel.
 
-#include <atomic>
-#include <chrono>
 #include <functional>
-#include <mutex>
 #include <string>
 
+#include "core/cli/transfer_meter.hpp"
 #include "sdk/client/files.hpp"
 
 namespace harena::cli {
 
-/// Counts what has gone over the wire and shows it in place, a few times a second, where stderr is a terminal. Thread-safe.
-class TransferMeter {
- public:
-  explicit TransferMeter(bool shown) : shown_(shown) {}
-  ~TransferMeter();
-  void expect(std::int64_t files, std::int64_t bytes);
-  void add_bytes(std::int64_t count);
-  void add_file();
-  std::int64_t files() const { return done_files_; }
-  std::int64_t bytes() const { return done_bytes_; }
-
- private:
-  void show(bool always);
-  const bool shown_;
-  std::atomic<std::int64_t> files_{0}, total_bytes_{0}, done_files_{0}, done_bytes_{0};
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point next_{};
-  bool line_open_ = false;
-};
-
 struct TransferPlan {
   client::Client& client;
   std::string sandbox;
-  int parallel = 8;
+  /// File by file, so many at once, each taken up again by itself; 0: a folder is one tar stream, which keeps hard links.
+  int parallel = 0;
   TransferMeter& meter;
 };
 
@@ -42,6 +21,10 @@ struct TransferPlan {
 Status upload(const TransferPlan& plan, const std::string& source, const std::string& target);
 /// The other way. Modes lose their set-user-id bits; nothing is written outside `target`.
 Status download(const TransferPlan& plan, const client::FileStat& source, const std::string& target);
+
+/// The content of a local folder into one of the sandbox, which is made, and the other way; as tar streams. A lost connection begins again.
+Status upload_tree(const TransferPlan& plan, const std::string& source, const std::string& target);
+Status download_tree(const TransferPlan& plan, const std::string& source, const std::string& target);
 
 /// `work(client, index)` for each index below `count`, on up to `plan.parallel` threads with a connection each. The first
 /// failure ends it and is returned.

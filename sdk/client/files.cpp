@@ -71,10 +71,23 @@ Status Files::read(const std::string& path, const Connection::Sink& sink) {
 }
 
 Status Files::write(const std::string& path, unsigned mode, const std::function<Result<Source>()>& make_source) {
+  return put(path_ + query({{"path", path}, {"mode", octal(mode & 07777)}}), "application/octet-stream", make_source);
+}
+
+Status Files::read_archive(const std::string& path, const Connection::Sink& sink) {
+  HARENA_TRY_STATUS(client_.connection().stream({.target = target("/archive", path)}, sink));
+  return {};
+}
+
+Status Files::write_archive(const std::string& path, const std::function<Result<Source>()>& make_source) {
+  return put(target("/archive", path), "application/x-tar", make_source);
+}
+
+Status Files::put(const std::string& where, const char* content_type, const std::function<Result<Source>()>& make_source) {
   auto tries = client_.stream_attempts();
   while (true) {
-    Request request{.method = "PUT", .target = path_ + query({{"path", path}, {"mode", octal(mode & 07777)}})};
-    request.content_type = "application/octet-stream";
+    Request request{.method = "PUT", .target = where};
+    request.content_type = content_type;
     HARENA_TRY(request.source, make_source());
     const auto answer = client_.connection().call(request);
     if (answer.ok()) return {};

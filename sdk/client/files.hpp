@@ -35,6 +35,11 @@ class Files {
   Status read(const std::string& path, const Connection::Sink& sink);
   /// Replaces the file atomically. `make_source` is asked again for each try.
   Status write(const std::string& path, unsigned mode, const std::function<Result<Source>()>& make_source);
+  /// The content of a folder as a tar stream, once: it can't be taken up in the middle. A stream that was cut off may end without
+  /// an error; the archive's own end says whether it is whole.
+  Status read_archive(const std::string& path, const Connection::Sink& sink);
+  /// A tar stream into a folder that is there; repeated from its beginning when it broke. `make_source` is asked again for each try.
+  Status write_archive(const std::string& path, const std::function<Result<Source>()>& make_source);
   /// Doesn't follow a symlink.
   Result<FileStat> stat(const std::string& path);
   /// What is below a folder, a folder before what is in it.
@@ -47,6 +52,7 @@ class Files {
   Status remove(const std::string& path);
 
  private:
+  Status put(const std::string& where, const char* content_type, const std::function<Result<Source>()>& make_source);
   std::string target(const char* verb, const std::string& path) const;
   Client& client_;
   std::string path_;

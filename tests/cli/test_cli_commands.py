@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import subprocess
+import tarfile
 import threading
 
 import pytest
@@ -73,7 +74,8 @@ def test_hostile_texts_cant_drive_the_terminal(cli, fake):
     assert "\x1b" not in cli.out("ls") and "x?[2Jy" in cli.out("ls") and box
 
 
-def test_folders_both_ways(cli, box, tmp_path):
+@pytest.mark.parametrize("how", [[], ["--parallel", "8"]])
+def test_folders_both_ways(cli, box, tmp_path, fake, how):
     source = tmp_path / "source"
     (source / "sub" / "empty").mkdir(parents=True)
     (source / "sub" / "run.sh").write_text("#!/bin/sh\n")
@@ -82,16 +84,32 @@ def test_folders_both_ways(cli, box, tmp_path):
     (source / "not utf8 \udcff 'x\n").write_bytes(os.urandom(300_000))
     for number in range(30):
         (source / f"f{number}").write_bytes(b"%d" % number)
+    os.link(source / "f1", source / "sub" / "same")
     for _ in range(2):
-        report = json.loads(cli.out("cp", "--json", str(source), f"{box}:/dest"))
-        assert report["files"] == 32
+        report = json.loads(cli.out("cp", "--json", *how, str(source), f"{box}:/dest"))
+        assert report["files"] == 33
     # The second time /dest was there: as with cp -r, it went into it.
-    assert json.loads(cli.out("cp", "--json", f"{box}:/dest", str(tmp_path / "back")))["files"] == 64
+    assert json.loads(cli.out("cp", "--json", *how, f"{box}:/dest", str(tmp_path / "back")))["files"] == 66
+    same = os.path.samefile(tmp_path / "back" / "f1", tmp_path / "back" / "sub" / "same")
+    assert same == (not how) and fake.count("GET", "/archive") == (0 if how else 1)  # a stream keeps hard links
     assert subprocess.run(["diff", "-r", "--no-dereference", source, tmp_path / "back" / "source"]).returncode == 0
     assert (tmp_path / "back" / "sub" / "run.sh").stat().st_mode & 0o777 == 0o751
     assert os.readlink(tmp_path / "back" / "link") == "sub/run.sh"
-    cli("cp", f"{box}:/dest/source/.", str(tmp_path / "content"))
+    cli("cp", *how, f"{box}:/dest/source/.", str(tmp_path / "content"))
     assert subprocess.run(["diff", "-r", "--no-dereference", source, tmp_path / "content"]).returncode == 0
+
+
+def test_a_cut_stream_of_a_folder_begins_again(cli, box, tmp_path, fake):
+    source = tmp_path / "source"
+    source.mkdir()
+    for number in range(20):
+        (source / f"f{number}").write_bytes(os.urandom(50_000))
+    fake.fault("PUT", "/archive", "before", times=2)
+    assert json.loads(cli.out("cp", "--json", str(source), f"{box}:/dest")) == {"files": 20, "bytes": 1_000_000}
+    fake.fault("GET", "/archive", "middle", times=2, bytes=500_000)
+    assert json.loads(cli.out("cp", "--json", f"{box}:/dest", str(tmp_path / "back"))) == {"files": 20, "bytes": 1_000_000}
+    assert subprocess.run(["diff", "-r", source, tmp_path / "back"]).returncode == 0
+    assert fake.count("PUT", "/archive") == 3 == fake.count("GET", "/archive")
 
 
 def test_single_files_and_places(cli, box, tmp_path, fake):
@@ -116,13 +134,18 @@ def test_nothing_is_written_outside(cli, box, fake, tmp_path):
     cli("exec", box, "--", "mkdir", "loot")
     outside = tmp_path / "outside"
     outside.mkdir()
+    file_by_file = ["--parallel", "2"]
     fake.evil_entries = [{"type": "file", "size": 1, "mode": "0644", "name": "x", "path": "/loot/../../evil"}]
-    assert "isn't a plain path" in cli.err("cp", f"{box}:/loot/.", str(tmp_path / "here"))
+    assert "isn't a plain path" in cli.err("cp", *file_by_file, f"{box}:/loot/.", str(tmp_path / "here"))
     fake.evil_entries = []
+    fake.evil_members = [tarfile.TarInfo("../evil")]
+    assert "isn't a plain path" in cli.err("cp", f"{box}:/loot/.", str(tmp_path / "here"))
+    fake.evil_members = []
     cli("exec", box, "--", "ln", "-s", str(outside), "loot/a")
     cli("cp", f"{box}:/loot/.", str(tmp_path / "here"))
     cli("exec", box, "--", "sh", "-c", "rm loot/a; mkdir loot/a; echo mine > loot/a/passwd")
-    assert "isn't a folder here" in cli.err("cp", f"{box}:/loot/.", str(tmp_path / "here"))
+    for how in ([], file_by_file):
+        assert "isn't a folder here" in cli.err("cp", *how, f"{box}:/loot/.", str(tmp_path / "here"))
     assert not list(outside.iterdir())
 
 
