@@ -168,6 +168,21 @@ def test_cp(cli, box, tmp_path):
     assert subprocess.run(["diff", "-r", "--no-dereference", source, tmp_path / "back"]).returncode == 0
 
 
+@pytest.mark.parametrize("how", [[], ["--parallel", "4"]])
+def test_cp_shows_how_far_it_is(cli, box, tmp_path, how):
+    source = tmp_path / "source"
+    source.mkdir()
+    for number in range(20):
+        (source / f"f{number}").write_bytes(os.urandom(200_000))
+    there = Terminal(cli, "cp", *how, str(source), f"{box}:/dest")
+    there.expect(b"20 of 20 files, 3.8 MiB of 3.8 MiB")
+    assert there.wait() == 0
+    back = Terminal(cli, "cp", *how, f"{box}:/dest", str(tmp_path / "back"))
+    back.expect(b"20 of 20 files, 3.8 MiB of 3.8 MiB" if how else b"20 files, 3.8 MiB")
+    assert back.wait() == 0
+    assert cli("cp", *how, str(source), f"{box}:/quiet").stderr == b""  # nobody looks
+
+
 def test_port_forward(cli, box):
     import urllib.request
 
