@@ -123,14 +123,15 @@ def test_a_watch_goes_on_across_a_restart(harenad, args):
             event = next(events)
             seen.add((event.kind, event.path))
         assert ("create", "/watched/d") in seen
-        harenad.kill()
-        harenad.restart()
-        while (event := next(events)).kind != "overflow":
-            pass  # what was on its way
-        sandbox.run("mv /watched/d/f /watched/g")
-        while (event := next(events)).kind != "rename":
-            pass
-        assert (event.path, event.to) == ("/watched/d/f", "/watched/g")
+        for number, end in enumerate((harenad.kill, harenad.stop)):
+            end()
+            harenad.restart()
+            while (event := next(events)).kind != "overflow":
+                pass  # what was on its way
+            sandbox.run(f"echo x > /watched/a{number}; mv /watched/a{number} /watched/b{number}")
+            while (event := next(events)).kind != "rename":
+                pass
+            assert (event.path, event.to) == (f"/watched/a{number}", f"/watched/b{number}")
         events.close()
         sandbox.stop()
 

@@ -111,6 +111,8 @@ Task<Status> watch_files(Request& request, ResponseWriter& response, SessionConn
   HARENA_CO_TRY(watch.recursive, parse_bool(query, "recursive", false));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   HARENA_CO_TRY(auto watcher, co_await link.client.watch(watch));
+  // Watching can be begun again: a stop of the server needn't wait for it.
+  response.set_last_words(http::error_body(http::stopping_error()) + "\n");
   http::Headers headers;
   headers.set("Content-Type", "application/x-ndjson");
   HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers)));
