@@ -52,7 +52,8 @@ void note(const inet_diag_msg& socket, std::uint16_t port, std::vector<std::stri
 /// False once the list has ended.
 bool take(std::span<const char> bytes, std::uint16_t port, std::vector<std::string>& found) {
   auto left = static_cast<unsigned>(bytes.size());
-  for (const auto* message = reinterpret_cast<const nlmsghdr*>(bytes.data()); NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
+  const auto* message = reinterpret_cast<const nlmsghdr*>(bytes.data());
+  for (; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
     if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) return false;
     if (message->nlmsg_type != SOCK_DIAG_BY_FAMILY || message->nlmsg_len < NLMSG_LENGTH(sizeof(inet_diag_msg))) continue;
     note(*static_cast<const inet_diag_msg*>(NLMSG_DATA(message)), port, found);

@@ -86,7 +86,8 @@ void add_copy(Program& program) {
   auto* sub = program.command("cp", "Copy files and folders into or out of a sandbox", [&program, options] { return copy(program, *options); });
   sub->add_option("source", options->source, "Path, or SANDBOX:/path; 'folder/.' is its content")->required();
   sub->add_option("target", options->target, "SANDBOX:/path, or path")->required();
-  sub->add_option("--parallel", options->parallel, "A folder file by file, so many at once, instead of as one stream")->check(CLI::Range(1, 64));
+  sub->add_option("--parallel", options->parallel, "A folder file by file, so many at once, not as one stream")
+      ->check(CLI::Range(1, 64));
   sub->add_flag("-q,--quiet", options->quiet, "No progress");
 }
 

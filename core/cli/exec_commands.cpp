@@ -31,7 +31,8 @@ struct ExecOptions {
   std::string detach_keys;
 
   void add_detach_keys(CLI::App& app) {
-    app.add_option("--detach-keys", detach_keys, "Keys that leave the terminal and not end the command, such as ctrl-p,ctrl-q; see 'attach'");
+    app.add_option("--detach-keys", detach_keys,
+                   "Keys that leave the terminal and not end the command: ctrl-p,ctrl-q; see 'attach'");
   }
   Result<DetachKeys> keys() const { return detach_keys.empty() ? Result<DetachKeys>(DetachKeys()) : DetachKeys::parse(detach_keys); }
 

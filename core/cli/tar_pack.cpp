@@ -113,7 +113,8 @@ struct TarPacker::State {
     const auto count = ::read(file.get(), piece.data(), piece.size());
     if (count < 0) return errno_error(errno, entry.path);
     if (count == 0) return make_error(ErrorCode::aborted, "'" + entry.path + "' got shorter while it was being read");
-    if (::archive_write_data(writer.get(), piece.data(), static_cast<std::size_t>(count)) != count) return archive_error(writer.get(), entry.path);
+    const auto size = static_cast<std::size_t>(count);
+    if (::archive_write_data(writer.get(), piece.data(), size) != count) return archive_error(writer.get(), entry.path);
     left -= count;
     meter.add_bytes(count);
     if (left == 0) finish_entry(entry);

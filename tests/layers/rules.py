@@ -71,7 +71,7 @@ OUTSIDE = {
                     "core/apiserver", "core/watcher", "core/telemetry", "core/daemon", "bench", "plugins/e2b",
                     "plugins/console", "plugins/mcp"],
     "spdlog/": ["core/telemetry", "sdk/http"],  # sdk/http: pch.hpp, the precompiled header of all
-    "archive": ["core/image", "core/cli"],
+    "archive": ["core/image", "core/cli", "shim"],
     "Poco/": ["sdk/client", "core/cli"],
     "CLI/": ["core/cli", "core/daemon", "sdk/conformance", "bench"],
     "bpf/": ["plugins/netpolicy-ebpf"],
