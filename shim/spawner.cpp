@@ -24,7 +24,10 @@ constexpr std::size_t kInlineBytes = 64 << 10;
 constexpr std::size_t kMaxFds = 6;
 enum Flag : unsigned char { kHasInput = 1, kHasOutputs = 2, kHasCgroup = 4, kIsFile = 8 };
 
-Error lost() { return infrastructure_error(ErrorCode::unavailable, "shim", "the process that starts commands is gone; it is being started again"); }
+Error lost() {
+  constexpr auto kText = "the process that starts commands is gone; it is being started again";
+  return infrastructure_error(ErrorCode::unavailable, "shim", kText);
+}
 
 Result<UniqueFd> as_file(std::string_view bytes) {
   UniqueFd file(static_cast<int>(::syscall(SYS_memfd_create, "order", MFD_CLOEXEC)));

@@ -168,7 +168,8 @@ TEST_F(Causes, StoppingTheSandboxExplainsWhatFailsThen) {
 TEST_F(Causes, OrphansLeaveNoZombie) {
   HARENA_MAKE_SANDBOX([] { SandboxLimits limits; limits.pids = 2000; return limits; }());
   must_run(shell("for i in $(seq 300); do (sleep 0.01 & :) & done; wait"));
-  auto left = must_run(shell("for i in $(seq 100); do n=$(grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l); [ $n = 0 ] && break; sleep 0.05; done; echo $n"));
+  auto left = must_run(shell("for i in $(seq 100); do n=$(grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l); "
+                             "[ $n = 0 ] && break; sleep 0.05; done; echo $n"));
   EXPECT_EQ(left.out, "0\n");
 }
 

@@ -46,7 +46,8 @@ TEST_P(Faults, CrashOfTheShimEndsTheSandboxAndIsTheInfrastructures) {
   EXPECT_EQ(after.error().cause, Cause::infrastructure);
 }
 
-INSTANTIATE_TEST_SUITE_P(Points, Faults, ::testing::Values("accept", "spawn.before", "spawn.after", "spawn.born", "output", "exit", "file", "stop"),
+INSTANTIATE_TEST_SUITE_P(Points, Faults,
+                         ::testing::Values("accept", "spawn.before", "spawn.after", "spawn.born", "output", "exit", "file", "stop"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '.', '_');

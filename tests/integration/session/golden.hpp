@@ -28,7 +28,9 @@ inline std::string pair(unsigned key, std::string_view first, std::string_view s
 inline std::string frame(unsigned type, std::string_view payload = {}) {
   return little(payload.size(), 4) + little(type, 2) + little(0, 2) + little(0, 4) + std::string(payload);
 }
-inline std::string output(unsigned type, std::uint64_t offset, std::string_view bytes) { return frame(type, little(offset, 8) + std::string(bytes)); }
+inline std::string output(unsigned type, std::uint64_t offset, std::string_view bytes) {
+  return frame(type, little(offset, 8) + std::string(bytes));
+}
 
 inline std::string hello_ok() { return frame(0x02, number(1, 1) + text(3, "0.1.0") + text(4, "dial-fd") + text(5, "test")); }
 inline std::string ok(std::string_view payload = {}) { return frame(0x03, payload); }

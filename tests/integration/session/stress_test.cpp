@@ -177,7 +177,8 @@ TEST_F(Stress, StdinInBulkIntoASlowReader) {
     HARENA_CO_TRY_STATUS(co_await attached.output.write_stdin(data));
     HARENA_CO_TRY_STATUS(co_await attached.output.end_stdin());
     HARENA_CO_TRY(auto result, co_await collect(attached.output));
-    if (attached.output.stdin_acked() != data.size()) co_return make_error(ErrorCode::data_loss, "acked " + std::to_string(attached.output.stdin_acked()));
+    auto acked = attached.output.stdin_acked();
+    if (acked != data.size()) co_return make_error(ErrorCode::data_loss, "acked " + std::to_string(acked));
     co_return result;
   };
   auto before = resident_kb();
@@ -202,7 +203,8 @@ TEST_F(Stress, PtyKeepsTheOrderAtSpeed) {
 TEST_F(Stress, ManyOrphansLeaveNoZombieOfTheShim) {
   must_run(shell("for i in $(seq 300); do (sleep 0.01 & :) & done; wait"));
   auto zombies = "for i in $(seq 100); do n=$(grep -l '^PPid:.*[^0-9]" + std::to_string(shim.pid()) +
-                 "$' /proc/[0-9]*/status 2>/dev/null | xargs grep -l '^State:.Z' 2>/dev/null | wc -l); [ $n = 0 ] && break; sleep 0.05; done; echo $n";
+                 "$' /proc/[0-9]*/status 2>/dev/null | xargs grep -l '^State:.Z' 2>/dev/null | wc -l); "
+                 "[ $n = 0 ] && break; sleep 0.05; done; echo $n";
   EXPECT_EQ(must_run(shell(zombies)).out, "0\n");
 }
 
