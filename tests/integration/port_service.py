@@ -15,6 +15,7 @@ A first line that begins with:
     FIRST         sends "first", ends its direction, then reads to the end (see GOT)
     GOT           sends what the last FIRST has read
     EARLY         sends 300,000 bytes and, a little later, closes without reading anything
+    STALL         reads nothing any more
     RESET         sends "before" and resets the connection once a byte has come
 """
 
@@ -177,6 +178,8 @@ def serve(connection):
         elif line.startswith(b"EARLY"):
             connection.sendall(bytes(range(250)) * 1200)
             time.sleep(0.5)
+        elif line.startswith(b"STALL"):
+            threading.Event().wait(30)
         elif line.startswith(b"RESET"):
             connection.sendall(b"before")
             peer.exactly(1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
-from typing import Any, Dict, Optional
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, Optional
 
+import httpcore
 import httpx
 
 from .. import errors
@@ -20,12 +22,17 @@ class AsyncTcpStream:
         self._stream = response.extensions["network_stream"]
 
     async def read(self, max_bytes: int = 65536, timeout: Optional[float] = None) -> bytes:
-        """At least one byte, or none at the end."""
-        data: bytes = await self._stream.read(max_bytes, timeout)
+        """At least one byte, or none at the end. ``ReadTimeout`` after ``timeout`` seconds, and reading may go on then;
+        ``ConnectionLost`` when the port, or the way to it, broke the connection."""
+        with _told("reading from", timeout):
+            data: bytes = await self._stream.read(max_bytes, timeout)
         return data
 
     async def write(self, data: bytes, timeout: Optional[float] = None) -> None:
-        await self._stream.write(data, timeout)
+        """All of it is on its way when this returns. ``WriteTimeout`` when the port took none of it for ``timeout`` seconds: how
+        much of ``data`` has gone isn't known then."""
+        with _told("writing to", timeout):
+            await self._stream.write(data, timeout)
 
     async def write_eof(self) -> None:
         """Ends our direction: the port reads the end of file; reading goes on. Over TLS, which can't be half closed here, it is
@@ -80,6 +87,19 @@ class AsyncPorts:
         await response.aread()
         await response.aclose()
         raise errors.error_from_body(_error_body(response), response.status_code)
+
+
+@contextmanager
+def _told(what: str, timeout: Optional[float]) -> Iterator[None]:
+    """The errors of the transport below, in this SDK's words."""
+    try:
+        yield
+    except httpcore.ReadTimeout:
+        raise errors.ReadTimeout(f"{what} the port: nothing came for {timeout:g} s") from None
+    except httpcore.WriteTimeout:
+        raise errors.WriteTimeout(f"{what} the port: nothing was taken for {timeout:g} s") from None
+    except (httpcore.NetworkError, OSError) as failure:
+        raise errors.ConnectionLost(f"{what} the port: the connection was broken: {failure or type(failure).__name__}") from failure
 
 
 def _port(port: int) -> int:
