@@ -118,7 +118,7 @@ Result<std::vector<LayerImage>> layers_of(const json& request) {
   return layers;
 }
 
-SandboxRequest launcher_request(const std::string& id, const json& request, const Parameters& parameters, const std::vector<LayerImage>& layers,
+SandboxRequest launcher_request(const std::string& id, const json& request, const Parameters& parameters, const Granted& granted, const std::vector<LayerImage>& layers,
                                 std::uint32_t first_id) {
   SandboxRequest wanted;
   wanted.id = id;
@@ -129,7 +129,8 @@ SandboxRequest launcher_request(const std::string& id, const json& request, cons
   wanted.shm_bytes = parameters.shm_bytes;
   for (const auto& [path, bytes] : parameters.tmpfs) wanted.tmpfs.push_back(path + "=" + std::to_string(bytes));
   wanted.readonly_rootfs = parameters.readonly_rootfs;
-  wanted.capabilities = default_capabilities();
+  wanted.capabilities = default_capabilities() | granted.capabilities;
+  for (const auto& mount : parameters.weakening.mounts) wanted.mount_targets.push_back(mount.target);
   for (const auto& [name, value] : environment_of(request, parameters)) wanted.environment.push_back(name + "=" + value);
   return wanted;
 }
@@ -228,6 +229,7 @@ Result<json> ContainerBackend::create(const Call& call, const json& request) {
   const auto id = request.at("sandbox_id").get<std::string>();
   HARENA_TRY_STATUS(check_id(id));
   HARENA_TRY(auto parameters, parse_parameters(request.value("params", json::object())));
+  HARENA_TRY(Granted granted, grant(settings_.allowances, parameters.weakening));
   HARENA_TRY_STATUS(call.check());
   auto ready = engine();
   if (!ready.ok()) return infrastructure(std::move(ready).error(), "cgroup");
@@ -241,14 +243,16 @@ Result<json> ContainerBackend::create(const Call& call, const json& request) {
     records_.erase(id);
     return make_error(ErrorCode::already_exists, "sandbox '" + id + "' exists");
   }
-  auto made = create_recorded(call, **ready, id, request, parameters);
+  auto made = create_recorded(call, **ready, id, request, parameters, granted);
+  // Told when it is made: a refused one weakens nothing.
+  if (made.ok()) tell_uses(id, granted);
   if (made.ok()) return made;
   (void)remove(**ready, id, 0);
   return infrastructure(std::move(made).error(), "container");
 }
 
 Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request,
-                                               const Parameters& parameters) {
+                                               const Parameters& parameters, const Granted& granted) {
   HARENA_TRY(auto layers, layers_of(request));
   SandboxState state;
   request.at("run_dir").get_to(state.run_dir);
@@ -266,8 +270,9 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   HARENA_TRY_STATUS(make_folders(state.state_dir, state.first_id));
   HARENA_TRY(UniqueFd listening, listen_at(state.run_dir, state.endpoint));
   std::vector<int> fds = {groups.v2.get(), platform.fd(), listening.get(), engine.seccomp.get()};
+  for (const auto& mount : granted.mounts) fds.push_back(mount.get());
   for (const auto& tasks : groups.v1_tasks) fds.push_back(tasks.get());
-  HARENA_TRY(auto made, engine.launcher->create(launcher_request(id, request, parameters, layers, state.first_id), layers, fds, [&call] { return call.check(); }));
+  HARENA_TRY(auto made, engine.launcher->create(launcher_request(id, request, parameters, granted, layers, state.first_id), layers, fds, [&call] { return call.check(); }));
   state.shim = made.shim;
   state.init = made.init;
   for (const auto& layer : layers) state.layers.push_back(layer.digest);
@@ -285,6 +290,13 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
                 {"user", parameters.user.empty() ? image_user(request) : parameters.user},
                 {"missing_limits", groups.missing},
                 {"stages_us", made.stages}}}};
+}
+
+void ContainerBackend::tell_uses(const std::string& id, const Granted& granted) const {
+  for (const auto& use : granted.uses) {
+    host_.warning("sandbox " + id + " is weaker by an allowance of the operator: " + use);
+    host_.event({{"type", "sandbox_weakened"}, {"sandbox_id", id}, {"detail", use}});
+  }
 }
 
 Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int64_t grace_ms) {

@@ -56,7 +56,9 @@ class ContainerBackend final : public plugin::BackendPlugin {
   };
 
   Result<Engine*> engine();
-  Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters);
+  Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters,
+                               const Granted& granted);
+  void tell_uses(const std::string& id, const Granted& granted) const;
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
   Result<json> give_up(Engine& engine, const std::string& id, SandboxState state, const Error& why);
   Status adopt(Engine& engine, const std::string& id, const SandboxState& state);

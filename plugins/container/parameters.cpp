@@ -30,7 +30,17 @@ constexpr const char* kSchema = R"({
     "network": {"type": "object", "properties": {"mode": {"type": "string"}}, "default": {"mode": "none"},
                 "description": "only {\"mode\": \"none\"} (loopback) so far; everything else is refused"},
     "user": {"type": "string", "default": "", "description": "user of commands that name none; empty: the image's, else root"},
-    "readonly_rootfs": {"type": "boolean", "default": false}
+    "readonly_rootfs": {"type": "boolean", "default": false},
+    "mounts": {"type": "array", "maxItems": 32, "default": [],
+               "items": {"type": "object", "required": ["source", "target"], "additionalProperties": false,
+                         "properties": {"source": {"type": "string"}, "target": {"type": "string"}, "writable": {"type": "boolean", "default": false}}},
+               "description": "folders of the host, read-only; below the operator's host_mount_roots, and only with his allowance host_mounts"},
+    "capabilities": {"type": "array", "items": {"type": "string"}, "default": [],
+                     "description": "capabilities beyond the default set, such as net_raw; each needs the operator's allowance capability:NAME"},
+    "privileged": {"type": "boolean", "default": false, "description": "not supported: refused"},
+    "devices": {"type": "array", "items": {"type": "string"}, "default": [], "description": "not supported: refused"},
+    "nested_user_namespaces": {"type": "boolean", "default": false, "description": "not supported: refused"},
+    "docker": {"type": "boolean", "default": false, "description": "not supported: refused"}
   }
 })";
 
@@ -128,6 +138,7 @@ Status set_network(const json& value) {
 }
 
 Status set_one(const std::string& name, const json& value, Parameters& out) {
+  if (is_weakening(name)) return parse_weakening(name, value, out.weakening);
   if (name == "cpu") {
     HARENA_TRY(double cores, number(name, value, kMinCpu, kMaxCpu, "a number of cores from 0.01 to 1024"));
     out.cpu_millicores = std::llround(cores * 1000);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/container/weakening.hpp"
 #include "sdk/base/result.hpp"
 #include "sdk/support/capabilities.hpp"
 
@@ -41,6 +42,7 @@ struct Parameters {
   std::string hostname;                                     // empty: the sandbox's id
   std::map<std::string, std::string> env;
   bool readonly_rootfs = false;
+  Weakening weakening;
   /// Of commands that name none; empty: the image's. Returned in create's details, since commands don't pass through here.
   std::string user;
 };

@@ -3,7 +3,9 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <initializer_list>
 
 namespace harena::container {
 namespace {
@@ -93,24 +95,41 @@ constexpr ArgumentRefusal whole(std::uint32_t command) { return {1, 0xFFFFFFFF, 
 constexpr ArgumentRefusal kRefusedIoctls[] = {
     // writing into another's terminal, and line disciplines (they load modules)
     whole(0x5412 /* TIOCSTI */), whole(0x541C /* TIOCLINUX */), whole(0x541D /* TIOCCONS */), whole(0x5423 /* TIOCSETD */),
-    // flags that make files immutable, and project ids (they evade quotas)
-    by_type('f', 2 /* FS_IOC_SETFLAGS */), by_type('X', 32 /* FS_IOC_FSSETXATTR */), by_type('v', 2 /* FS_IOC_SETVERSION */),
-    by_type('f', 4 /* EXT4_IOC_SETVERSION_OLD */),
-    // ext4: extents moved, the file system grown, an inode swapped with the boot loader's
-    by_type('f', 7 /* GROUP_EXTEND */), by_type('f', 8 /* GROUP_ADD */), by_type('f', 9 /* MIGRATE */), by_type('f', 15 /* MOVE_EXT */),
-    by_type('f', 16 /* RESIZE_FS */), by_type('f', 17 /* SWAP_BOOT */), by_type('f', 40 /* CLEAR_ES_CACHE */),
-    by_type('f', 43 /* CHECKPOINT */), by_type('f', 44 /* SETFSUUID */),
-    // encryption and verity
-    by_type('f', 19 /* SET_ENCRYPTION_POLICY */), by_type('f', 23 /* ADD_ENCRYPTION_KEY */), by_type('f', 24 /* REMOVE_KEY */),
-    by_type('f', 25 /* REMOVE_KEY_ALL_USERS */), by_type('f', 133 /* ENABLE_VERITY */),
-    // XFS: SWAPEXT shut a file system down (incidents row 5), and its relatives
-    by_type('X', 109 /* SWAPEXT */), by_type('X', 110 /* FSGROWFSDATA */), by_type('X', 111 /* FSGROWFSLOG */),
-    by_type('X', 112 /* FSGROWFSRT */), by_type('X', 125 /* GOINGDOWN */), by_type('X', 126 /* SCRUB */),
-    by_type('X', 129 /* EXCHANGE_RANGE */), by_type('X', 130 /* START_COMMIT */), by_type('X', 131 /* COMMIT_RANGE */),
-    by_type('X', 107 /* FD_TO_HANDLE */), by_type('X', 106 /* PATH_TO_HANDLE */), by_type('X', 108 /* OPEN_BY_HANDLE */),
-    // everybody's file system stopped
-    by_type('X', 119 /* FIFREEZE */), by_type('X', 120 /* FITHAW */), by_type('X', 121 /* FITRIM */),
+    // generations of inodes
+    by_type('v', 2 /* FS_IOC_SETVERSION */),
 };
+
+/// Commands of file systems, by type. What is listed reads something harmless or copies; everything else of the type is refused, known
+/// or not: flags that make files immutable, project ids (they evade quotas), extents moved or exchanged (XFS_IOC_SWAPEXT shut a file
+/// system down: incidents row 5), file systems frozen, trimmed, grown or shut down, subvolumes, encryption keys, handles.
+struct CommandFamily {
+  unsigned type;
+  std::initializer_list<unsigned> allowed;
+};
+const CommandFamily kFileSystemCommands[] = {
+    {'f', {1 /* FS_IOC_GETFLAGS */, 11 /* FIEMAP */, 21 /* GET_ENCRYPTION_POLICY */, 22 /* the same, extended */, 134 /* MEASURE_VERITY */}},
+    {'X', {30 /* XFS_IOC_DIOINFO */, 31 /* FS_IOC_FSGETXATTR */, 38 /* XFS_IOC_GETBMAP */, 56 /* XFS_IOC_GETBMAPX */}},
+    {0x94 /* Btrfs, and what others took from it */, {9 /* FICLONE */, 13 /* FICLONERANGE */, 54 /* FIDEDUPERANGE */}},
+    {0xF5 /* F2FS */, {}},
+    {0xBC /* bcachefs */, {}},
+};
+
+/// All numbers of [first, first + size) but the allowed ones, in as few masked comparisons as there are binary blocks.
+void refuse_block(const CommandFamily& family, unsigned first, unsigned size, std::vector<ArgumentRefusal>& refusals) {
+  const bool whole = std::none_of(family.allowed.begin(), family.allowed.end(), [&](unsigned n) { return n >= first && n < first + size; });
+  if (whole) {
+    refusals.push_back({1, 0xFF00u | (0xFFu & ~(size - 1)), family.type << 8 | first, EPERM});
+  } else if (size > 1) {
+    refuse_block(family, first, size / 2, refusals);
+    refuse_block(family, first + size / 2, size / 2, refusals);
+  }
+}
+
+void limit_commands(SeccompProgram& program) {
+  std::vector<ArgumentRefusal> refusals(std::begin(kRefusedIoctls), std::end(kRefusedIoctls));
+  for (const auto& family : kFileSystemCommands) refuse_block(family, 0, 256, refusals);
+  program.allow_unless(SYS_ioctl, refusals);
+}
 
 constexpr std::uint32_t kNewNamespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -137,7 +156,7 @@ SeccompProgram seccomp_profile() {
   SeccompProgram program;
   for (unsigned number : kAllowed) program.allow(number);
   for (unsigned number : kRefused) program.refuse(number, EPERM);
-  program.allow_unless(SYS_ioctl, kRefusedIoctls);
+  limit_commands(program);
   program.allow_unless(SYS_clone, BitsRefusal{0, kNewNamespaces, EPERM});
   program.allow_unless(SYS_unshare, BitsRefusal{0, kNewNamespaces | kCloneNewTime, EPERM});
   program.refuse(SYS_clone3, ENOSYS);

@@ -7,7 +7,7 @@
 namespace harena::container {
 
 /// Goes into describe and into every sandbox's state.
-inline constexpr int kSeccompProfileVersion = 1;
+inline constexpr int kSeccompProfileVersion = 2;
 
 /// What isn't known answers ENOSYS (libraries fall back), what is known and refused EPERM. clone3's flags are in memory, where a
 /// filter can't look, so it "doesn't exist" and libraries use clone(2), whose flags are checked.

@@ -48,6 +48,7 @@ Result<Settings> Settings::parse(const json& config) {
   settings.id_base = static_cast<std::uint32_t>(base);
   settings.id_ranges = static_cast<std::uint32_t>(ranges);
   settings.idle_layers = config.value("idle_layers", std::size_t{64});
+  HARENA_TRY(settings.allowances, Allowances::parse(config));
   for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) {
     const auto& known = CgroupTree::limit_names();
     if (std::find(known.begin(), known.end(), limit) == known.end()) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/container/weakening.hpp"
 #include "sdk/base/result.hpp"
 
 namespace harena::container {
@@ -33,6 +34,10 @@ inline constexpr std::string_view kSettingsSchema = R"({
                   "description": "how many ranges of 65536 ids; as many sandboxes can live at once"},
     "allow_missing_limits": {"type": "array", "items": {"type": "string", "enum": ["cpu", "memory", "swap", "pids"]}, "default": [],
                              "description": "limits that sandboxes may lack where this host can't set them"},
+    "allow": {"type": "array", "items": {"type": "string"}, "default": [],
+              "description": "options that weaken a sandbox and may be used here: host_mounts, capability:NAME; privileged, devices, nested_user_namespaces and docker aren't supported yet"},
+    "host_mount_roots": {"type": "array", "items": {"type": "string"}, "default": [],
+                         "description": "folders of this machine below which a sandbox may have folders mounted, with allow: [host_mounts]"},
     "idle_layers": {"type": "integer", "minimum": 0, "maximum": 4096, "default": 64,
                     "description": "image layers kept mounted without a sandbox that uses them"}
   }
@@ -49,6 +54,7 @@ struct Settings {
   std::uint32_t id_ranges = 0;
   std::set<std::string> allow_missing_limits;
   std::size_t idle_layers = 64;
+  Allowances allowances;
 
   /// Programs that aren't configured are looked for beside the plugin, in BUILD/bin, and in libexec/harena.
   static Result<Settings> parse(const json& config);

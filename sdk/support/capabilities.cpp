@@ -37,6 +37,15 @@ Result<CapabilityMask> capability_bit(std::string_view name) {
   return make_error(ErrorCode::invalid_argument, "no capability '" + std::string(name) + "'" + suggestion(plain, known));
 }
 
+Status raise_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2]{};
+  if (::syscall(SYS_capget, &header, data) != 0) return errno_error(errno, "capget");
+  for (auto& half : data) half.effective = half.permitted;
+  if (::syscall(SYS_capset, &header, data) != 0) return errno_error(errno, "capset");
+  return {};
+}
+
 Status limit_capabilities(CapabilityMask mask) {
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   // Up to what this kernel knows: the first unknown number is EINVAL.

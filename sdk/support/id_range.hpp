@@ -10,8 +10,10 @@
 
 namespace harena {
 
-/// What a range holds: all 16-bit ids, so that `nobody` (65534) and every Debian user exist inside.
+/// What a range holds: the 16-bit ids, so that `nobody` (65534) and every Debian user exist inside.
 inline constexpr std::uint32_t kIdsPerRange = 65536;
+/// What a sandbox's map names: the last id of its range has no number inside. init runs as that one, out of everybody's reach.
+inline constexpr std::uint32_t kIdsMapped = kIdsPerRange - 1;
 /// 0x70000000: above what distributions hand out (/etc/subuid starts at 100000, systemd-nspawn ends at 0x6FFFFFFF,
 /// systemd's reserved "HIC"/"container" areas: https://systemd.io/UIDS-GIDS), below 2^31, where some programs err.
 inline constexpr std::uint32_t kDefaultIdBase = 0x70000000;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sdk/support/files.hpp"
+#include "sdk/support/id_range.hpp"
 
 namespace harena {
 
@@ -50,7 +51,7 @@ Result<NamespaceHolder> NamespaceHolder::make(std::uint32_t first_id) {
   if (holder.pid_ < 0) return errno_error(errno, "clone with new user, net, ipc and uts namespaces");
   holder.pidfd_.reset(pidfd);
   const std::string proc = "/proc/" + std::to_string(holder.pid_);
-  const std::string map = "0 " + std::to_string(first_id) + " 65536\n";
+  const std::string map = "0 " + std::to_string(first_id) + " " + std::to_string(kIdsMapped) + "\n";
   HARENA_TRY_STATUS(write_file_at(AT_FDCWD, proc + "/uid_map", map));
   HARENA_TRY_STATUS(write_file_at(AT_FDCWD, proc + "/gid_map", map));
   holder.user_namespace_.reset(::open((proc + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));

@@ -18,6 +18,7 @@
 #include "plugins/container/launcher/root_tree.hpp"
 #include "sdk/support/capabilities.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/id_range.hpp"
 #include "sdk/support/seccomp_program.hpp"
 
 namespace harena::container {
@@ -52,10 +53,16 @@ Status loopback_up() {
   return {};
 }
 
-Status become_sandbox_root(const NamespaceHolder& namespaces) {
-  HARENA_TRY_STATUS(namespaces.join_user());
+/// Into the sandbox's user namespace as a user that it has no number for: nobody inside has init's id, so nobody may set its limits
+/// (a CPU limit would end it), its priority or its CPUs. The range's last id; the map ends before it.
+Status become_nobody_inside(const NamespaceHolder& namespaces, std::uint32_t first_id) {
+  const std::uint32_t own = first_id + kIdsMapped;
+  if (::prctl(PR_SET_KEEPCAPS, 1) != 0) return errno_error(errno, "PR_SET_KEEPCAPS");
   if (::setgroups(0, nullptr) != 0) return errno_error(errno, "setgroups");
-  if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0) return errno_error(errno, "become the sandbox's root");
+  if (::setresgid(own, own, own) != 0 || ::setresuid(own, own, own) != 0) return errno_error(errno, "become init's user");
+  // The change of user cleared what is effective; joining a user namespace needs it.
+  HARENA_TRY_STATUS(raise_capabilities());
+  HARENA_TRY_STATUS(namespaces.join_user());
   // Now, so that it belongs to the sandbox's user namespace; its root is where the process is already.
   if (::unshare(CLONE_NEWCGROUP) != 0) return errno_error(errno, "unshare the cgroup namespace");
   return {};
@@ -78,8 +85,8 @@ Status build(const InitContext& context) {
   const auto& name = context.request.hostname;
   if (::sethostname(name.data(), name.size()) != 0) return errno_error(errno, "sethostname");
   HARENA_TRY_STATUS(loopback_up());
-  HARENA_TRY_STATUS(enter_root_tree(context.request, {context.root_mount, context.tools_mount}, context.spot));
-  HARENA_TRY_STATUS(become_sandbox_root(context.namespaces));
+  HARENA_TRY_STATUS(enter_root_tree(context.request, {context.root_mount, context.tools_mount, context.host_mounts}, context.spot));
+  HARENA_TRY_STATUS(become_nobody_inside(context.namespaces, context.request.first_id));
   return give_everything_up();
 }
 

@@ -24,6 +24,7 @@ struct InitContext {
   int status_socket;                   // "ok=1" or an error goes here
   std::span<const sock_filter> filter; // what the init may still call once it is set up
   int tools_mount;                     // detached; -1: none
+  std::span<const int> host_mounts;    // detached, in the order of the request's mount_targets
 };
 
 /// Runs in the child made by clone3(CLONE_NEWPID | CLONE_NEWNS), with the host's privileges. Never returns.

@@ -72,7 +72,7 @@ Result<Fields> Launcher::hello(const Fields& request, std::vector<UniqueFd>& fds
 
 Status Launcher::create(const Fields& fields, std::vector<UniqueFd> raw_fds) {
   HARENA_TRY(auto request, SandboxRequest::decode(fields));
-  HARENA_TRY(auto fds, SandboxFds::take(std::move(raw_fds)));
+  HARENA_TRY(auto fds, SandboxFds::take(std::move(raw_fds), request.mount_targets.size()));
   std::vector<std::string> paths;
   for (const auto& digest : request.layers) {
     HARENA_TRY(std::string path, layers_->path_of(digest));

@@ -10,6 +10,7 @@ Fields SandboxRequest::encode() const {
   fields.set("capabilities", static_cast<std::int64_t>(capabilities));
   fields.set_list("layers", layers);
   fields.set_list("tmpfs", tmpfs);
+  fields.set_list("mount_targets", mount_targets);
   fields.set_list("environment", environment);
   return fields;
 }
@@ -28,6 +29,7 @@ Result<SandboxRequest> SandboxRequest::decode(const Fields& fields) {
   request.capabilities = static_cast<std::uint64_t>(capabilities);
   request.layers = fields.list("layers");
   request.tmpfs = fields.list("tmpfs");
+  request.mount_targets = fields.list("mount_targets");
   request.environment = fields.list("environment");
   return request;
 }

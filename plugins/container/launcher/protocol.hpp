@@ -9,7 +9,8 @@
 //                                                 [, folder of the trusted tools]
 // verb=layer   digest=D                       fds: reply, image file
 // verb=drop    digest=D                       fds: reply
-// verb=create  (SandboxRequest)               fds: reply, v2 cgroup, shim's cgroup, listening socket, seccomp program, v1 tasks...
+// verb=create  (SandboxRequest)               fds: reply, v2 cgroup, shim's cgroup, listening socket, seccomp program,
+//                                                   folders of the host (detached mounts)..., v1 tasks...
 //
 // Answers: ok=1 with fields, or code= cause= part= message=. create answers twice: first {ok, init_pid, init_start, shim_pid,
 // shim_start, stages}, then, from the shim itself, any packet once it listens; the end of the socket in between is a failure.
@@ -35,6 +36,8 @@ struct SandboxRequest {
   std::int64_t shm_bytes = 0;
   /// Sized tmpfs: "PATH=BYTES".
   std::vector<std::string> tmpfs;
+  /// Where the folders of the host go, in the order of their descriptors.
+  std::vector<std::string> mount_targets;
   bool readonly_rootfs = false;
   std::uint64_t capabilities = 0;
   std::vector<std::string> environment;  // K=V

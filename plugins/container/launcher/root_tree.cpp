@@ -23,10 +23,11 @@ const std::vector<const char*> kMaskedFiles = {
     "proc/sysrq-trigger", "proc/timer_list", "proc/latency_stats", "proc/sched_debug", "proc/keys",
     "proc/key-users",    "proc/kallsyms",   "proc/vmallocinfo", "proc/slabinfo",   "proc/iomem",
     "proc/ioports",      "proc/interrupts", "proc/modules",     "proc/cmdline",    "proc/bootconfig",
+    "proc/pagetypeinfo", "proc/kpageidle",  "proc/vmcore",      "proc/allocinfo",  "proc/kpage_owner",
     "proc/config.gz",    "proc/mdstat",     "proc/swaps",       "proc/partitions", "proc/diskstats"};
 const std::vector<const char*> kMaskedFolders = {"proc/acpi", "proc/asound", "proc/scsi", "proc/driver", "proc/fs",
                                                  "sys/firmware", "sys/devices/virtual/powercap", "sys/kernel/debug",
-                                                 "sys/kernel/tracing", "sys/kernel/security", "sys/fs", "sys/module",
+                                                 "sys/kernel/tracing", "sys/kernel/security", "sys/kernel/slab", "sys/kernel/btf", "sys/fs", "sys/module",
                                                  "sys/block", "sys/dev/block", "sys/class/block",
                                                  // loop devices name the files behind them
                                                  "sys/devices/virtual/block"};
@@ -221,6 +222,9 @@ Status enter_root_tree(const SandboxRequest& request, const TreeMounts& mounts, 
   HARENA_TRY_STATUS(make_read_only(root));
   HARENA_TRY_STATUS(write_names(root, request));
   HARENA_TRY_STATUS(mount_tmpfs_list(root, request));
+  for (std::size_t i = 0; i < mounts.of_host.size(); ++i) {
+    HARENA_TRY_STATUS(mount_in_root(mounts.of_host[i], root, request.mount_targets.at(i).substr(1), request));
+  }
   return become_root_folder(root);
 }
 

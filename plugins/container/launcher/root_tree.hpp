@@ -3,6 +3,8 @@
 // Runs in the process that becomes the sandbox's init, still with the host's privileges: the mount namespace and the
 // file systems belong to the host's user namespace, so nobody inside can remount, unmount or cover any of it.
 
+#include <span>
+
 #include "plugins/container/launcher/protocol.hpp"
 #include "sdk/base/unique_fd.hpp"
 
@@ -12,6 +14,7 @@ namespace harena::container {
 struct TreeMounts {
   int root;
   int tools;  // -1: none
+  std::span<const int> of_host;  // in the order of SandboxRequest::mount_targets
 };
 
 /// Call it in the new pid, net, ipc and uts namespaces and in a mount namespace of its own. `mounts` holds the root,

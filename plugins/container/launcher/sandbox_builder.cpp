@@ -88,13 +88,19 @@ Result<Init> make_init(const BuilderContext& context, Stages& stages) {
   if (!context.tools.empty()) {
     HARENA_TRY(tools, clone_mount(AT_FDCWD, context.tools));
   }
+  std::vector<int> host_mounts;
+  for (const auto& mount : context.fds.host_mounts) {
+    auto mapped = idmap_mount(mount.get(), namespaces.user_namespace());
+    if (!mapped.ok()) return std::move(mapped).error().during("map the owners of a folder of the host");
+    host_mounts.push_back(mount.get());
+  }
   // From the seed: what init's namespace is copied from, and where the shim lives.
   if (::setns(context.seed_namespace, CLONE_NEWNS) != 0) return errno_error(errno, "enter the seed mount namespace");
   HARENA_TRY(auto status, make_packet_pair());
   std::vector<int> tasks;
   for (const auto& fd : context.fds.v1_tasks) tasks.push_back(fd.get());
   HARENA_TRY(Init init, start_init(context, {context.request, namespaces, root.get(), context.spot, tasks,
-                                             status.second.get(), context.init_filter, tools.get()}));
+                                             status.second.get(), context.init_filter, tools.get(), host_mounts}));
   status.second.reset();
   HARENA_TRY_STATUS(await_init(status.first.get()));
   stages.mark("init");
@@ -169,10 +175,10 @@ Status become_shim(const BuilderContext& context, const Init& init, const Stages
 
 }  // namespace
 
-Result<SandboxFds> SandboxFds::take(std::vector<UniqueFd> fds) {
+Result<SandboxFds> SandboxFds::take(std::vector<UniqueFd> fds, std::size_t host_mounts) {
   constexpr std::size_t kFixed = 5;
-  if (fds.size() < kFixed) {
-    return make_error(ErrorCode::internal, "a create request with " + std::to_string(fds.size()) + " descriptors; at least 5 are right");
+  if (fds.size() < kFixed + host_mounts) {
+    return make_error(ErrorCode::internal, "a create request with " + std::to_string(fds.size()) + " descriptors; at least " + std::to_string(kFixed + host_mounts) + " are right");
   }
   SandboxFds result;
   result.reply = std::move(fds[0]);
@@ -180,7 +186,7 @@ Result<SandboxFds> SandboxFds::take(std::vector<UniqueFd> fds) {
   result.shim_cgroup = std::move(fds[2]);
   result.listen = std::move(fds[3]);
   result.seccomp = std::move(fds[4]);
-  for (std::size_t i = kFixed; i < fds.size(); ++i) result.v1_tasks.push_back(std::move(fds[i]));
+  for (std::size_t i = kFixed; i < fds.size(); ++i) (i < kFixed + host_mounts ? result.host_mounts : result.v1_tasks).push_back(std::move(fds[i]));
   return result;
 }
 

@@ -1,0 +1,189 @@
+#include "plugins/container/weakening.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+
+#include "sdk/base/text.hpp"
+#include "sdk/support/mount_api.hpp"
+
+namespace harena::container {
+namespace {
+
+const std::vector<std::string> kSwitches = {"privileged", "nested_user_namespaces", "docker"};
+const std::vector<std::string> kAllowNames = {"privileged", "host_mounts", "devices", "nested_user_namespaces", "docker"};
+constexpr std::string_view kCapabilityPrefix = "capability:";
+
+Error bad(const std::string& name, const json& value, const std::string& right) {
+  const std::string shown = value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 80);
+  return make_error(ErrorCode::invalid_argument, "parameter '" + name + "' is " + shown + "; right is " + right);
+}
+
+Error denied(const std::string& what, const std::string& setting) {
+  return make_error(ErrorCode::permission_denied, what + ": this host doesn't allow it; its operator would by " + setting +
+                                                      " in the container plugin's configuration");
+}
+
+/// Absolute, no empty, "." or ".." components, no NUL; "/" itself isn't one.
+bool is_plain_path(const std::string& path) {
+  if (path.size() < 2 || path[0] != '/' || path.find('\0') != std::string::npos) return false;
+  const auto parts = split(std::string_view(path).substr(1), '/');
+  return std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty() || part == "." || part == ".."; });
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+bool is_ours(const std::string& target) {
+  return is_below(target, "/proc") || is_below(target, "/sys") || is_below(target, "/dev");
+}
+
+Status parse_mount(const json& value, Weakening& out) {
+  const std::string right = "an object of \"source\" (a folder of the host) and \"target\", both absolute paths without '.' and '..'";
+  if (!value.is_object()) return bad("mounts", value, right);
+  for (const auto& [key, unused] : value.items()) {
+    if (key != "source" && key != "target" && key != "writable") return bad("mounts", value, right);
+  }
+  HostMount mount;
+  for (auto [key, text] : {std::pair("source", &mount.source), std::pair("target", &mount.target)}) {
+    if (!value.contains(key) || !value[key].is_string()) return bad("mounts", value, right);
+    *text = value[key].get<std::string>();
+    if (!is_plain_path(*text)) return bad(std::string("mounts.") + key, *text, "an absolute path without '.', '..' and '//'");
+  }
+  if (is_ours(mount.target)) return bad("mounts.target", mount.target, "a path that isn't below /proc, /sys or /dev");
+  if (value.contains("writable") && value["writable"] != false) {
+    if (value["writable"] != true) return bad("mounts.writable", value["writable"], "true or false");
+    return make_error(ErrorCode::unimplemented, "parameter 'mounts.writable' of '" + mount.source +
+                                                    "': folders of the host are read-only in a sandbox so far; leave it out");
+  }
+  out.mounts.push_back(std::move(mount));
+  return {};
+}
+
+Status parse_mounts(const json& value, Weakening& out) {
+  if (!value.is_array() || value.size() > kMostHostMounts) return bad("mounts", value, "a list of at most 32 mounts");
+  for (const auto& each : value) HARENA_TRY_STATUS(parse_mount(each, out));
+  return {};
+}
+
+std::string plain_capability(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.starts_with("cap_") ? name.substr(4) : name;
+}
+
+Status parse_capabilities(const json& value, Weakening& out) {
+  if (!value.is_array()) return bad("capabilities", value, "a list of names such as \"net_raw\"");
+  for (const auto& each : value) {
+    if (!each.is_string()) return bad("capabilities", each, "a name such as \"net_raw\"");
+    auto bit = capability_bit(each.get<std::string>());
+    if (!bit.ok()) return std::move(bit).error().during("parameter 'capabilities'");
+    out.capabilities.push_back(plain_capability(each.get<std::string>()));
+  }
+  return {};
+}
+
+Result<UniqueFd> open_plainly(int at, const std::string& path, std::uint64_t resolve) {
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, at, path.c_str(), &how, sizeof how)));
+  if (fd) return fd;
+  const int error = errno;
+  if (error == ELOOP) return make_error(ErrorCode::permission_denied, "'" + path + "' leads through a symlink; a folder's real path is right");
+  if (error == ENOTDIR) return make_error(ErrorCode::invalid_argument, "parameter 'mounts': '" + path + "' isn't a folder of the host");
+  return errno_error(error, "open the host's folder '" + path + "'");
+}
+
+Result<UniqueFd> open_source(const Allowances& allowances, const std::string& source) {
+  for (const auto& root : allowances.mount_roots) {
+    if (!is_below(source, root)) continue;
+    HARENA_TRY(UniqueFd folder, open_plainly(AT_FDCWD, root, 0));
+    if (source == root) return folder;
+    return open_plainly(folder.get(), source.substr(root.size() + 1), RESOLVE_BENEATH);
+  }
+  std::string roots;
+  for (const auto& root : allowances.mount_roots) roots += (roots.empty() ? "" : ", ") + root;
+  return denied("parameter 'mounts' with source '" + source + "' (allowed are folders below: " + (roots.empty() ? "none" : roots) + ")",
+                "\"host_mount_roots\"");
+}
+
+Result<UniqueFd> clone_source(const Allowances& allowances, const HostMount& mount) {
+  auto folder = open_source(allowances, mount.source);
+  if (!folder.ok() && folder.error().code == ErrorCode::not_found) {
+    return make_error(ErrorCode::invalid_argument, "parameter 'mounts': the host has no folder '" + mount.source + "'");
+  }
+  if (!folder.ok()) return folder;
+  HARENA_TRY(UniqueFd clone, clone_mount(folder->get(), ""));
+  HARENA_TRY_STATUS(restrict_mount(clone.get(), kMountReadOnly | kMountNoSuid | kMountNoDev));
+  return clone;
+}
+
+}  // namespace
+
+Result<Allowances> Allowances::parse(const json& config) {
+  Allowances allowances;
+  for (const auto& name : config.value("allow", std::vector<std::string>{})) {
+    const bool capability = name.starts_with(kCapabilityPrefix);
+    if (capability) {
+      auto bit = capability_bit(name.substr(kCapabilityPrefix.size()));
+      if (!bit.ok()) return std::move(bit).error().during("allow");
+      allowances.names.insert(std::string(kCapabilityPrefix) + plain_capability(name.substr(kCapabilityPrefix.size())));
+      continue;
+    }
+    if (std::find(kAllowNames.begin(), kAllowNames.end(), name) == kAllowNames.end()) {
+      return make_error(ErrorCode::invalid_argument, "allow: no option '" + name + "'" + suggestion(name, kAllowNames) +
+                                                         "; known: privileged, host_mounts, devices, nested_user_namespaces, docker, capability:NAME");
+    }
+    allowances.names.insert(name);
+  }
+  allowances.mount_roots = config.value("host_mount_roots", std::vector<std::string>{});
+  for (const auto& root : allowances.mount_roots) {
+    if (!is_plain_path(root)) return make_error(ErrorCode::invalid_argument, "host_mount_roots: '" + root + "' isn't an absolute path without '.' and '..' (and not \"/\")");
+  }
+  return allowances;
+}
+
+bool is_weakening(const std::string& name) {
+  return name == "mounts" || name == "capabilities" || name == "devices" || std::find(kSwitches.begin(), kSwitches.end(), name) != kSwitches.end();
+}
+
+Status parse_weakening(const std::string& name, const json& value, Weakening& out) {
+  if (name == "mounts") return parse_mounts(value, out);
+  if (name == "capabilities") return parse_capabilities(value, out);
+  if (name == "devices" && !value.is_array()) return bad(name, value, "a list of device paths");
+  if (name != "devices" && !value.is_boolean()) return bad(name, value, "true or false");
+  const bool wanted = name == "devices" ? !value.empty() : value.get<bool>();
+  if (wanted) out.unsupported.push_back(name);
+  return {};
+}
+
+Result<Granted> grant(const Allowances& allowances, const Weakening& wanted) {
+  Granted granted;
+  for (const auto& name : wanted.unsupported) {
+    if (allowances.names.count(name) == 0) return denied("parameter '" + name + "'", "\"allow\": [\"" + name + "\"]");
+    return make_error(ErrorCode::unimplemented, "parameter '" + name + "': the container backend can't do that yet, allowed or not; leave it out");
+  }
+  for (const auto& name : wanted.capabilities) {
+    const std::string allowance = std::string(kCapabilityPrefix) + name;
+    if (allowances.names.count(allowance) == 0) return denied("parameter 'capabilities' with " + name, "\"allow\": [\"" + allowance + "\"]");
+    HARENA_TRY(auto bit, capability_bit(name));
+    granted.capabilities |= bit;
+    granted.uses.push_back("capability " + name);
+  }
+  for (const auto& mount : wanted.mounts) {
+    if (allowances.names.count("host_mounts") == 0) return denied("parameter 'mounts'", "\"allow\": [\"host_mounts\"] and \"host_mount_roots\"");
+    HARENA_TRY(UniqueFd clone, clone_source(allowances, mount));
+    granted.mounts.push_back(std::move(clone));
+    granted.uses.push_back("host folder " + mount.source + " at " + mount.target);
+  }
+  return granted;
+}
+
+}  // namespace harena::container
