@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -70,8 +71,8 @@ void look_at_descriptors(Report& report) {
   std::string leak;
   for (const auto& name : names_in("/proc/self/fd")) {
     const std::string target = link_of("/proc/self/fd/" + name);
-    // The three streams, and the folder that is being read.
-    if (std::stoi(name) > 2 && target.find("/proc/") != 0) leak += name + " -> " + target + " ";
+    // The three streams; without a target: the listing's own, which is closed again.
+    if (std::stoi(name) > 2 && !target.empty()) leak += name + " -> " + target + " ";
     if (names_platform(target)) leak += name + " -> " + target + " ";
   }
   report.check("inherited_descriptors", leak.empty(), leak.empty() ? "0, 1 and 2 alone" : leak);
@@ -152,8 +153,13 @@ void row_2(Report& report) {
   std::istringstream lines(read_file("/proc/net/unix"));
   std::string line, sockets;
   std::getline(lines, line);
-  while (std::getline(lines, line)) sockets += line + " ";
-  report.check("unix_sockets", sockets.empty(), sockets.empty() ? "none in this network, abstract ones neither" : sockets);
+  // Num RefCount Protocol Flags Type St Inode Path: unnamed pairs can't be reached, whoever's they are.
+  constexpr const char* kListening = " 00010000 ";
+  while (std::getline(lines, line)) {
+    const bool named = std::count(line.begin(), line.end(), '/') + std::count(line.begin(), line.end(), '@') > 0;
+    if (named || line.find(kListening) != std::string::npos) sockets += line + " ";
+  }
+  report.check("unix_sockets", sockets.empty(), sockets.empty() ? "none with a name in this network, abstract ones neither" : sockets);
   for (const char* table : {"tcp", "tcp6"}) report.check(std::string("listeners_") + table, !listens(table), "nobody listens");
   report.refused("vsock", ::socket(40 /* AF_VSOCK */, SOCK_STREAM, 0), {EAFNOSUPPORT});
   std::string others;

@@ -117,8 +117,9 @@ void try_kernel(Report& report) {
 #endif
 }
 
-/// A child of another user must not be traced by one without privilege.
+/// One without privilege must not trace a process of another user: root's child, or init.
 void try_tracing(Report& report) {
+  if (::geteuid() != 0) return report.refused("ptrace_other_user", ::syscall(SYS_ptrace, 16 /* PTRACE_ATTACH */, 1, nullptr, nullptr), {EPERM});
   const pid_t victim = ::fork();
   if (victim == 0) {
     ::pause();
