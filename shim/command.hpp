@@ -100,6 +100,7 @@ class Command : public std::enable_shared_from_this<Command> {
     UniqueFd in_child, in_ours, out_child, out_ours, err_child, err_ours;
   };
   Result<Pipes> make_pipes() const;
+  Result<UniqueFd> keep_stdin_data();
   void open_streams(Pipes& pipes);
   void read_reports();
   void take_report(ReportMessage report);
@@ -147,6 +148,8 @@ class Command : public std::enable_shared_from_this<Command> {
   std::int64_t inner_pid_ = 0;
   UniqueFd report_;
   UniqueFd pty_;
+  /// stdin_data until there is where to feed it.
+  UniqueFd stdin_file_;
   std::shared_ptr<Spool> out_, err_;
   OutputPump out_pump_, err_pump_;
   InputFeed input_;

@@ -53,8 +53,27 @@ Result<Command::Pipes> Command::make_pipes() const {
   return pipes;
 }
 
+/// stdin_data as a file without a name: it waits for its command on disk, not in memory.
+Result<UniqueFd> Command::keep_stdin_data() {
+  const auto data = std::exchange(request_.stdin_data, {});
+  const auto path = host_.sandbox.options().run_dir + "/commands/" + id_ + ".in";
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return errno_error(errno, "keeping stdin_data");
+  ::unlink(path.c_str());
+  for (std::string_view rest = data; !rest.empty();) {
+    auto wrote = ::write(file.get(), rest.data(), rest.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return errno_error(errno, "keeping stdin_data");
+    rest.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return file;
+}
+
 Status Command::start() {
   HARENA_TRY_STATUS(host_.sandbox.check_room_for_process());
+  if (!request_.stdin_data.empty()) {
+    HARENA_TRY(stdin_file_, keep_stdin_data());
+  }
   auto made = make_pipes();
   auto ends = made ? make_report_channel() : Result<std::pair<UniqueFd, UniqueFd>>(made.error());
   if (!ends) return infrastructure_error(ErrorCode::resource_exhausted, "descriptors", "the sandbox's shim: " + ends.error().message);
@@ -86,6 +105,7 @@ void Command::open_streams(Pipes& pipes) {
   out_pump_.open(std::move(pipes.out_ours), false, [this] { on_output(); });
   err_pump_.open(std::move(pipes.err_ours), false, [this] { on_output(); });
   if (pipes.in_ours) input_.open(std::move(pipes.in_ours), false);
+  if (stdin_file_) input_.feed(std::move(stdin_file_));
 }
 
 void Command::open_pty(UniqueFd master) {
@@ -97,6 +117,7 @@ void Command::open_pty(UniqueFd master) {
   }
   out_pump_.open(std::move(master), true, [this] { on_output(); });
   if (request_.stdin_mode == StdinMode::none) input_.end();
+  if (stdin_file_) input_.feed(std::move(stdin_file_));
 }
 
 void Command::read_reports() {

@@ -56,8 +56,28 @@ void InputFeed::open(UniqueFd fd, bool is_pty) {
   ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
 }
 
-std::int64_t InputFeed::write(std::string_view bytes) {
-  if (!is_open()) return -1;
+std::int64_t InputFeed::write(std::string_view bytes) { return is_open() ? put(bytes) : -1; }
+
+void InputFeed::feed(UniqueFd file) {
+  if (!is_live()) return;
+  file_ = std::move(file);
+  feed_on();
+}
+
+void InputFeed::feed_on() {
+  std::array<char, kFeedBytes> block;
+  for (;;) {
+    auto got = ::pread(file_.get(), block.data(), block.size(), static_cast<off_t>(taken_));
+    auto took = got > 0 ? put({block.data(), static_cast<std::size_t>(got)}) : 0;
+    if (got > 0 && took == 0) return when_writable([this] { feed_on(); });
+    if (got > 0 && took > 0) continue;
+    // All of it, or the command closed its stdin.
+    file_.reset();
+    return end();
+  }
+}
+
+std::int64_t InputFeed::put(std::string_view bytes) {
   std::int64_t done = 0;
   while (!bytes.empty()) {
     auto wrote = ::write(fd_.get(), bytes.data(), bytes.size());
@@ -75,7 +95,7 @@ std::int64_t InputFeed::write(std::string_view bytes) {
 void InputFeed::when_writable(std::function<void()> ready) {
   loop_.forget(watch_);
   ready_ = std::make_shared<std::function<void()>>(std::move(ready));
-  if (!is_open()) return call_ready_soon();
+  if (!is_live()) return call_ready_soon();
   watch_ = loop_.watch(fd_.get(), EPOLLOUT, [this](std::uint32_t) {
     loop_.forget(watch_);
     auto once = std::exchange(ready_, nullptr);
@@ -101,6 +121,7 @@ void InputFeed::end() {
 
 void InputFeed::close() {
   loop_.forget(watch_);
+  if (std::exchange(file_, UniqueFd())) ready_.reset();
   fd_.reset();
   ended_ = true;
   call_ready_soon();

@@ -48,7 +48,10 @@ class InputFeed {
 
   /// `is_pty`: a duplicate of the master (epoll knows each descriptor once); its end is the end-of-file character.
   void open(UniqueFd fd, bool is_pty);
-  bool is_open() const { return fd_ && !ended_; }
+  /// Open to clients: not while feed() has it.
+  bool is_open() const { return is_live() && !file_; }
+  /// Hands over the file's bytes and then the end, at the command's own pace; nobody else may write any more.
+  void feed(UniqueFd file);
   /// Bytes taken by the pipe since the start.
   std::uint64_t taken() const { return taken_; }
   /// Writes what fits; the number of bytes taken, or -1 when the reader is gone.
@@ -56,6 +59,7 @@ class InputFeed {
   /// Calls `ready` once, when more fits or the reader is gone.
   void when_writable(std::function<void()> ready);
   void stop_waiting() {
+    if (file_) return;
     loop_.forget(watch_);
     ready_.reset();
   }
@@ -63,10 +67,16 @@ class InputFeed {
   void close();
 
  private:
+  static constexpr std::size_t kFeedBytes = 64 << 10;
+  bool is_live() const { return fd_ && !ended_; }
+  std::int64_t put(std::string_view bytes);
+  void feed_on();
   void call_ready_soon();
 
   EventLoop& loop_;
   UniqueFd fd_;
+  /// What feed() takes from.
+  UniqueFd file_;
   bool is_pty_ = false;
   bool ended_ = false;
   bool at_line_start_ = true;

@@ -9,6 +9,7 @@
 namespace harena::shim {
 
 using session::StartRequest;
+using session::StdinMode;
 
 namespace {
 
@@ -73,8 +74,12 @@ Status check_start(const StartRequest& request) {
   if (has_nul(request.shell)) return invalid("the shell text has a NUL byte");
   if (has_nul(request.cwd) || has_nul(request.user)) return invalid("cwd or user has a NUL byte");
   if (request.op.size() > session::kMaxOpBytes) return invalid("op of " + std::to_string(request.op.size()) + " bytes: at most 128");
-  if (request.stdin_mode > session::StdinMode::pipe) return invalid("unknown stdin mode");
+  if (request.stdin_mode > StdinMode::pipe) return invalid("unknown stdin mode");
   HARENA_TRY_STATUS(check_trusted(request));
+  if (request.stdin_data.size() > session::kMaxStdinDataBytes) {
+    return invalid("stdin_data of " + std::to_string(request.stdin_data.size()) + " bytes: at most 4 MiB; more goes through stdin_open");
+  }
+  if (!request.stdin_data.empty() && request.stdin_mode != StdinMode::pipe) return invalid("stdin_data needs stdin mode 'pipe'");
   return check_environment(request);
 }
 

@@ -9,7 +9,7 @@
 namespace harena::shim {
 
 inline std::vector<std::string> offered_features() {
-  return {std::string(session::kFeatureDialFd), std::string(session::kFeatureTrustedTools)};
+  return {std::string(session::kFeatureDialFd), std::string(session::kFeatureTrustedTools), std::string(session::kFeatureStdinData)};
 }
 
 }  // namespace harena::shim

@@ -38,6 +38,8 @@ std::string_view to_string(ExitCause cause);
 std::string_view to_string(CommandState state);
 
 inline constexpr std::uint64_t kDefaultOutputLimit = 64ull << 20;
+/// A request has at most kMaxMessageBytes in all; this leaves room for a script beside it.
+inline constexpr std::size_t kMaxStdinDataBytes = 4 << 20;
 /// Op ids: 1 to 128 bytes.
 inline constexpr std::size_t kMaxOpBytes = 128;
 
@@ -77,6 +79,9 @@ struct StartRequest {
   /// them; an environment with nothing of the sandbox's in it. Excludes pty, replace_env and users by name (invalid_argument);
   /// failed_precondition where the sandbox has no such tools.
   bool trusted_tools = false;
+  /// With StdinMode::pipe: all that the command gets on stdin, then its end; at most kMaxStdinDataBytes. The endpoint has it when it
+  /// answers `started`, so it arrives whatever becomes of the client. Needs kFeatureStdinData.
+  std::string stdin_data;
   bool operator==(const StartRequest&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -99,6 +104,7 @@ struct StartRequest {
     f(17, &StartRequest::on_disconnect);
     f(18, &StartRequest::attach);
     f(19, &StartRequest::trusted_tools);
+    f(20, &StartRequest::stdin_data);
   }
 };
 

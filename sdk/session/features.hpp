@@ -12,6 +12,8 @@ namespace harena::session {
 inline constexpr std::string_view kFeatureDialFd = "dial-fd";
 /// `start` knows `trusted_tools`.
 inline constexpr std::string_view kFeatureTrustedTools = "trusted-tools";
+/// A start may carry what the command gets on stdin (StartRequest::stdin_data).
+inline constexpr std::string_view kFeatureStdinData = "stdin-data";
 /// One operation after the other on a channel (kFeatureMultiplex: many, told apart by stream id, with window).
 inline constexpr std::string_view kFeatureMultiplex = "multiplex";
 

@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import threading
+import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
@@ -44,9 +45,11 @@ class Api:
     def raw(self, method, path, body=None):
         """(status, bytes), on a kept connection."""
         kept = getattr(self.local, "connection", None)
-        if kept is None or kept.daemon_pid != self.daemon.about["pid"]:
+        # Another daemon's, or one that the server may have closed for its idleness: a call isn't risked on it.
+        if kept is None or kept.daemon_pid != self.daemon.about["pid"] or time.monotonic() - kept.used > 30:
             kept = self.local.connection = self.connect()
             kept.daemon_pid = self.daemon.about["pid"]
+        kept.used = time.monotonic()
         try:
             answer = self.send(kept, method, path, body)
             return answer.status, answer.read()

@@ -28,7 +28,7 @@ def whole_result(box, body):
 
 def test_waiting_for_big_results(make_box, harenad):
     """64 at a time: each whole, and none of them whole in memory."""
-    size = (64 if LONG else 6) << 20
+    size = (14 if LONG else 6) << 20
     box = make_box(pids=2048)
     whole_result(box, {"shell": f"head -c {size} /dev/zero | tr '\\0' x"})
     before, peak = resident_bytes(harenad.process.pid), [0]
@@ -44,6 +44,18 @@ def test_waiting_for_big_results(make_box, harenad):
 
     assert all(at_once(64, one, workers=64))
     assert peak[0] - before < 64 << 20, (before, peak)
+
+
+def test_input_that_nobody_reads(make_box, harenad):
+    """What is given with a start waits in the sandbox's spool, not in harenad."""
+    box = make_box(pids=512)
+    box.start("sleep 1000", stdin_data="x" * 3_000_000)
+    before = resident_bytes(harenad.process.pid)
+    commands = at_once(60, lambda n: box.start("sleep 1000", stdin_data="x" * 3_000_000)["id"], workers=4)
+    assert resident_bytes(harenad.process.pid) - before < 60 * 1_000_000
+    assert box.command(commands[-1])["stdin_bytes"] < 1_000_000
+    for command in commands:
+        box.forget(command)
 
 
 def test_the_big_result_is_right(box):

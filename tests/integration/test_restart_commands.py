@@ -1,5 +1,6 @@
 """harenad dies by SIGKILL in the middle of everything and comes back: no byte is lost or repeated, nothing runs twice."""
 
+import base64
 import hashlib
 import json
 import os
@@ -153,6 +154,22 @@ def test_stdin_is_resumed(harenad, make_box):
     writer.join(timeout=120)
     assert not writer.is_alive()
     assert box.collect(command).stdout.split()[0].decode() == hashlib.sha256(data).hexdigest()
+
+
+def test_input_given_with_a_start_arrives(harenad, make_box):
+    """Answered is taken: killed behind the answer, before the command has read a byte."""
+    box = make_box()
+    data = random.Random(8).randbytes(3 << 20)
+    encoded = base64.b64encode(data).decode()
+    plain = box.start("sleep 1; sha256sum", stdin_data_b64=encoded)["id"]
+    lines = b"".join(b"%079d\n" % n for n in range(1000))
+    terminal = box.start("sleep 1; head -c 80000 | sha256sum", stdin_data=lines.decode(), pty={}, timeout_ms=60_000)["id"]
+    Pinned(harenad).restart()
+    for command, expected in ((plain, data), (terminal, lines)):
+        assert hashlib.sha256(expected).hexdigest() in box.collect(command).stdout.decode().split()
+    with pytest.raises(ApiError) as caught:
+        box.stdin(plain, b"more")
+    assert caught.value.code == "failed_precondition"
 
 
 def test_waiting_is_resumed(harenad, make_box):

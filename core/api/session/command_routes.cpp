@@ -39,8 +39,24 @@ Task<void> feed_beside(const SessionLink& link, const std::string& command, std:
   boost::asio::co_spawn(executor, feed(link, command, std::move(*data)), boost::asio::detached);
 }
 
+/// The input goes along with the start where there is room for it: then the endpoint has it, and it arrives whatever becomes of
+/// this process. What is longer is fed from here.
+void send_input_along(StartBody& body) {
+  if (!body.stdin_data || body.stdin_data->size() + body.request.shell.size() > session::kMaxStdinDataBytes) return;
+  body.request.stdin_data = *std::exchange(body.stdin_data, std::nullopt);
+}
+
+/// True when the endpoint is of a release that can't take it along: it is fed as before.
+bool take_input_back(const Error& error, StartBody& body) {
+  if (error.code != ErrorCode::unimplemented || body.request.stdin_data.empty()) return false;
+  body.stdin_data = std::exchange(body.request.stdin_data, {});
+  return true;
+}
+
 Task<Status> start_and_wait(ResponseWriter& response, SessionLink link, StartBody body) {
-  HARENA_CO_TRY(auto attached, co_await link.client.start_attached(body.request));
+  auto begun = co_await link.client.start_attached(body.request);
+  if (!begun && take_input_back(begun.error(), body)) begun = co_await link.client.start_attached(body.request);
+  HARENA_CO_TRY(auto attached, std::move(begun));
   co_await feed_beside(link, attached.started.command, body.stdin_data);
   co_return co_await answer_whole_result(response, link.client, attached);
 }
@@ -55,8 +71,11 @@ Task<Status> start_command(Request& request, ResponseWriter& response, SessionCo
   if (body.request.cwd.empty() && body.request.user.empty()) body.request.cwd = link.default_cwd;
   // The image's user may be a name, and the sandbox says what names mean.
   if (body.request.user.empty() && !body.request.trusted_tools) body.request.user = link.default_user;
+  send_input_along(body);
   if (body.wait) co_return co_await start_and_wait(response, std::move(link), std::move(body));
-  HARENA_CO_TRY(auto started, co_await link.client.start(body.request));
+  auto begun = co_await link.client.start(body.request);
+  if (!begun && take_input_back(begun.error(), body)) begun = co_await link.client.start(body.request);
+  HARENA_CO_TRY(auto started, std::move(begun));
   co_await feed_beside(link, started.command, body.stdin_data);
   HARENA_CO_TRY(auto info, co_await link.client.info(started.command));
   co_return co_await response.send_json(started.existing ? 200 : 201, to_json(info));

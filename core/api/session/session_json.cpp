@@ -56,8 +56,9 @@ Status parse_stdin(JsonFields& fields, StartBody& body) {
   using session::StdinMode;
   HARENA_TRY(body.request.stdin_mode, choose(fields, "stdin", "none", StdinMode::none, "pipe", StdinMode::pipe));
   if (!given) return {};
-  body.stdin_data = std::move(data);
-  body.request.stdin_mode = StdinMode::pipe;
+  // Nothing and then the end is what a command without stdin has.
+  body.request.stdin_mode = data.empty() ? StdinMode::none : StdinMode::pipe;
+  if (!data.empty()) body.stdin_data = std::move(data);
   return {};
 }
 

@@ -19,12 +19,21 @@ CommandRequest command_request(std::string command, std::uint64_t timeout_ms = 0
   return request;
 }
 
+/// What the endpoint must offer for this request.
+template <class Request>
+std::string_view feature_for(FrameType type, const Request& request) {
+  if constexpr (std::is_same_v<Request, StartRequest>) {
+    if (!request.stdin_data.empty()) return kFeatureStdinData;
+  }
+  return required_feature(type);
+}
+
 }  // namespace
 
 template <class Request>
 Task<Result<std::unique_ptr<Channel>>> SessionClient::begin(FrameType type, const Request& request) {
   HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
-  if (auto feature = required_feature(type); !feature.empty()) {
+  if (auto feature = feature_for(type, request); !feature.empty()) {
     auto offered = co_await channel->require(feature);
     if (!offered) {
       co_await endpoint_->release(std::move(channel));
