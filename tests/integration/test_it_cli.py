@@ -114,6 +114,21 @@ def test_a_terminal_outlives_the_daemon(harenad, cli, box):
     assert terminal.wait() == 4
 
 
+def test_what_was_typed_arrives_though_the_daemon_dies(harenad, cli, box):
+    """Lines typed at the moment of a kill, and while nobody is there, each arrive once."""
+    terminal = Terminal(cli, "exec", "-it", box, "--", "sh", "-c", "stty -echo; echo on''e; exec cat > /tmp/typed")
+    terminal.expect(b"one")
+    for number in range(300):
+        terminal.type(b"line %d\r" % number)
+        if number in (100, 200):
+            harenad.kill()
+        if number in (110, 200):
+            harenad.restart()
+    terminal.type(b"\x04")
+    assert terminal.wait() == 0
+    assert cli.out("exec", box, "--", "cat", "/tmp/typed") == "".join(f"line {number}\n" for number in range(300))
+
+
 def test_logs_follow_across_a_restart(harenad, cli, box):
     command = cli.out("exec", "-d", box, "--", "sh", "-c", "for i in $(seq 1 300); do echo line $i; sleep 0.01; done; echo END; exit 3").strip()
     plain = subprocess.Popen([cli.binary, "logs", "-f", box, command], env=cli.env, stdout=subprocess.PIPE)
