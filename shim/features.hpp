@@ -1,6 +1,7 @@
 #pragma once
 // What this endpoint offers in hello_ok beyond the first release of the protocol (sdk/session/features.hpp).
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,10 @@
 namespace harena::shim {
 
 inline std::vector<std::string> offered_features() {
-  return {std::string(session::kFeatureDialFd), std::string(session::kFeatureTrustedTools), std::string(session::kFeatureStdinData)};
+  using namespace session;
+  constexpr std::array kOffered = {kFeatureDialFd, kFeatureTrustedTools, kFeatureStdinData, kFeatureXattrs,
+                                   kFeatureWatch,  kFeatureArchive,      kFeatureReadAsk,   kFeatureWriteOffset};
+  return {kOffered.begin(), kOffered.end()};
 }
 
 }  // namespace harena::shim

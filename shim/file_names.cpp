@@ -17,7 +17,7 @@ namespace {
 
 Result<std::string> stat_reply(const FileTree& tree, const std::string& path, Links links) {
   HARENA_TRY(auto found, tree.find(path, links));
-  HARENA_TRY(auto stat, stat_of(found.get(), path));
+  HARENA_TRY(auto stat, seen_stat_of(found.get(), path));
   return session::encode(stat);
 }
 

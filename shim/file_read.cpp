@@ -1,7 +1,6 @@
 // Reading a regular file, whole or a part.
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,13 +15,6 @@ constexpr std::size_t kChunkBytes = 512 << 10;
 constexpr std::size_t kMaxMadeUpBytes = 16 << 20;
 
 Error client_left() { return make_error(ErrorCode::unavailable, "the client has left"); }
-
-/// The clock that file systems stamp with, fine-grained.
-std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
 
 /// What the client wants of the file whose stat it has seen; nullopt: nothing.
 Result<std::optional<session::FileRange>> ask_for_part(WorkerChannel& channel) {
@@ -75,9 +67,7 @@ struct Opened {
 Result<Opened> open_source(const FileTree& tree, const std::string& path) {
   Opened opened;
   HARENA_TRY(opened.file, tree.open_file(path, O_RDONLY));
-  auto seen = now_ns();
-  HARENA_TRY(opened.stat, stat_of(opened.file.get(), path));
-  opened.stat.seen_ns = seen;
+  HARENA_TRY(opened.stat, seen_stat_of(opened.file.get(), path));
   if (!is_made_up(opened.file.get())) return opened;
   HARENA_TRY(opened.content, made_up_content(opened.file.get(), path));
   opened.stat.size = opened.content->size();

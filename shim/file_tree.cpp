@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -88,6 +89,15 @@ Result<session::FileStat> stat_of(int o_path_fd, std::string path) {
   if (::fstat(o_path_fd, &info) != 0) return file_error(errno, "stat of '" + path + "'");
   auto stat = to_file_stat(info, std::move(path));
   if (stat.type == FileType::symlink) stat.target = read_link(o_path_fd, "");
+  return stat;
+}
+
+Result<session::FileStat> seen_stat_of(int o_path_fd, std::string path) {
+  // The clock that file systems stamp with, and before the look: a change behind it may go unseen, one before it doesn't.
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  HARENA_TRY(auto stat, stat_of(o_path_fd, std::move(path)));
+  stat.seen_ns = static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
   return stat;
 }
 

@@ -55,6 +55,8 @@ Error file_error(int errno_value, const std::string& what);
 session::FileStat to_file_stat(const struct stat& info, std::string path);
 /// With the target if it is a symlink.
 Result<session::FileStat> stat_of(int o_path_fd, std::string path);
+/// The same with the clock at the look, which goes into FileStat::seen_ns.
+Result<session::FileStat> seen_stat_of(int o_path_fd, std::string path);
 Error not_regular(const std::string& path, mode_t mode);
 Error not_a_folder(const std::string& path);
 /// Whether the descriptor is in /proc, /sys or their like, whose files are made as they are read: they tell no size, and no changes.

@@ -14,6 +14,13 @@ inline constexpr std::string_view kFeatureDialFd = "dial-fd";
 inline constexpr std::string_view kFeatureTrustedTools = "trusted-tools";
 /// A start may carry what the command gets on stdin (StartRequest::stdin_data).
 inline constexpr std::string_view kFeatureStdinData = "stdin-data";
+/// file_xattr_*, file_watch, file_archive_*.
+inline constexpr std::string_view kFeatureXattrs = "xattrs";
+inline constexpr std::string_view kFeatureWatch = "watch";
+inline constexpr std::string_view kFeatureArchive = "archive";
+/// `file_read` knows `ask`, and `file_write` `offset`.
+inline constexpr std::string_view kFeatureReadAsk = "read-ask";
+inline constexpr std::string_view kFeatureWriteOffset = "write-offset";
 /// One operation after the other on a channel (kFeatureMultiplex: many, told apart by stream id, with window).
 inline constexpr std::string_view kFeatureMultiplex = "multiplex";
 

@@ -70,30 +70,75 @@ Choice choose(const Request& request, const FileVersion& version, std::uint64_t 
   return choice;
 }
 
+/// The answer to a request about a file in this state.
+class Answer {
+ public:
+  Answer(const Request& request, ResponseWriter& response, const session::FileStat& stat)
+      : response_(response), size_(stat.size), head_(request.method() == "HEAD") {
+    auto version = version_of(stat);
+    choice_ = choose(request, version, size_);
+    headers_ = headers_of(version);
+  }
+
+  bool has_bytes() const { return choice_.verdict == Verdict::proceed && !choice_.unsatisfiable && !head_; }
+  session::FileRange part() const {
+    session::FileRange part;
+    if (!choice_.range) return part;
+    part.offset = choice_.range->first;
+    part.length = choice_.range->length;
+    return part;
+  }
+
+  Task<Status> send_without_bytes() {
+    if (choice_.verdict != Verdict::proceed) co_return co_await send_verdict(response_, std::move(headers_), choice_.verdict);
+    if (choice_.unsatisfiable) co_return co_await send_unsatisfiable(response_, std::move(headers_), *choice_.unsatisfiable, size_);
+    HARENA_CO_TRY_STATUS(co_await response_.begin(200, std::move(headers_), size_));
+    co_return co_await response_.finish();
+  }
+
+  Task<Status> send_bytes(session::FileReader& reader) {
+    if (choice_.range) headers_.set("Content-Range", content_range(*choice_.range, size_));
+    const int status = choice_.range ? 206 : 200;
+    const std::uint64_t length = choice_.range ? choice_.range->length : size_;
+    HARENA_CO_TRY_STATUS(co_await response_.begin(status, std::move(headers_), length));
+    co_return co_await copy_file(reader, response_);
+  }
+
+ private:
+  ResponseWriter& response_;
+  std::uint64_t size_;
+  bool head_;
+  Choice choice_;
+  Headers headers_;
+};
+
 /// The reader stands behind its stat, and waits to be told the part.
 Task<Status> answer_asked(Request& request, ResponseWriter& response, session::FileReader& reader) {
-  const auto size = reader.stat().size;
-  const auto version = version_of(reader.stat());
-  const auto choice = choose(request, version, size);
-  auto headers = headers_of(version);
-  if (choice.verdict != Verdict::proceed || choice.unsatisfiable || request.method() == "HEAD") {
-    HARENA_CO_TRY_STATUS(co_await reader.decline());
-    if (choice.verdict != Verdict::proceed) co_return co_await send_verdict(response, std::move(headers), choice.verdict);
-    if (choice.unsatisfiable) co_return co_await send_unsatisfiable(response, std::move(headers), *choice.unsatisfiable, size);
-    HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers), size));
-    co_return co_await response.finish();
+  Answer answer(request, response, reader.stat());
+  if (answer.has_bytes()) {
+    const auto part = answer.part();
+    HARENA_CO_TRY_STATUS(co_await reader.choose(part));
+    co_return co_await answer.send_bytes(reader);
   }
-  session::FileRange part;
-  std::uint64_t length = size;
-  if (choice.range) {
-    part.offset = choice.range->first;
-    part.length = length = choice.range->length;
-    headers.set("Content-Range", content_range(*choice.range, size));
-  }
-  HARENA_CO_TRY_STATUS(co_await reader.choose(part));
-  const int status = choice.range ? 206 : 200;
-  HARENA_CO_TRY_STATUS(co_await response.begin(status, std::move(headers), length));
-  co_return co_await copy_file(reader, response);
+  HARENA_CO_TRY_STATUS(co_await reader.decline());
+  co_return co_await answer.send_without_bytes();
+}
+
+/// An endpoint of the first release can't be asked: its stat comes first, then the file.
+Task<Status> answer_in_two_steps(Request& request, ResponseWriter& response, session::SessionClient& client, session::FileReadRequest read) {
+  session::FilePathRequest look;
+  look.path = read.path;
+  look.user = read.user;
+  look.follow = true;
+  HARENA_CO_TRY(auto stat, co_await client.stat(look));
+  Answer answer(request, response, stat);
+  if (!answer.has_bytes() && stat.type == session::FileType::file) co_return co_await answer.send_without_bytes();
+  const auto part = answer.part();
+  read.ask = false;
+  read.offset = part.offset;
+  read.length = part.length;
+  HARENA_CO_TRY(auto reader, co_await client.read_file(read));
+  co_return co_await answer.send_bytes(reader);
 }
 
 }  // namespace
@@ -105,12 +150,14 @@ Task<Status> read_file(Request& request, ResponseWriter& response, SessionConnec
   HARENA_CO_TRY_STATUS(take_path_and_user(query, read));
   read.ask = is_conditional(request);
   HARENA_CO_TRY(auto link, co_await connector.connect());
-  HARENA_CO_TRY(auto reader, co_await link.client.read_file(read));
-  if (read.ask) co_return co_await answer_asked(request, response, reader);
-  const auto length = reader.stat().size;
-  auto headers = headers_of(version_of(reader.stat()));
-  HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers), length));
-  co_return co_await copy_file(reader, response);
+  auto reader = co_await link.client.read_file(read);
+  if (!reader && read.ask && reader.error().code == ErrorCode::unimplemented) {
+    co_return co_await answer_in_two_steps(request, response, link.client, read);
+  }
+  if (!reader) co_return std::move(reader).error();
+  if (read.ask) co_return co_await answer_asked(request, response, *reader);
+  Answer answer(request, response, reader->stat());
+  co_return co_await answer.send_bytes(*reader);
 }
 
 }  // namespace harena

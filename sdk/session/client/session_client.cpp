@@ -19,11 +19,17 @@ CommandRequest command_request(std::string command, std::uint64_t timeout_ms = 0
   return request;
 }
 
-/// What the endpoint must offer for this request.
+/// What the endpoint must offer for this request: for its type, or for an option that a type of the first release has got since.
 template <class Request>
 std::string_view feature_for(FrameType type, const Request& request) {
   if constexpr (std::is_same_v<Request, StartRequest>) {
     if (!request.stdin_data.empty()) return kFeatureStdinData;
+  }
+  if constexpr (std::is_same_v<Request, FileReadRequest>) {
+    if (request.ask) return kFeatureReadAsk;
+  }
+  if constexpr (std::is_same_v<Request, FileWriteRequest>) {
+    if (request.offset) return kFeatureWriteOffset;
   }
   return required_feature(type);
 }

@@ -203,6 +203,33 @@ TEST_F(OldEndpoint, AFeatureThatItLacksIsNamedAndTheConnectionServesOn) {
   EXPECT_NE(message->find("0.1.0"), std::string::npos) << *message;
 }
 
+TEST_F(OldEndpoint, WhatFilesHaveGotSinceIsRefusedBeforeItIsSent) {
+  auto client = play({{{g::frame(0x82)}, g::ok(g::number(6, 3))}});
+  auto task = [&]() -> Task<Result<std::vector<ErrorCode>>> {
+    FileReadRequest read;
+    read.path = "/f", read.ask = true;
+    auto asked = co_await client.read_file(read);
+    FileWriteRequest write;
+    write.path = "/f", write.offset = 0;
+    auto placed = co_await client.write_file(write);
+    FileWatchRequest watch;
+    watch.path = "/";
+    auto watched = co_await client.watch(watch);
+    FileArchiveReadRequest archive;
+    archive.path = "/";
+    auto archived = co_await client.read_archive(archive);
+    FileXattrListRequest xattrs;
+    xattrs.path = "/f";
+    auto listed = co_await client.xattrs(xattrs);
+    HARENA_CO_TRY_STATUS(co_await client.stats());
+    std::vector<ErrorCode> codes = {asked.error().code, placed.error().code, watched.error().code, archived.error().code, listed.error().code};
+    co_return codes;
+  };
+  auto codes = await(task());
+  ASSERT_TRUE(codes) << codes.error().describe();
+  EXPECT_EQ(*codes, std::vector<ErrorCode>(5, ErrorCode::unimplemented));
+}
+
 TEST(Features, TypesOfTheFirstReleaseNeedNone) {
   for (unsigned type = 0x40; type <= 0x48; ++type) EXPECT_EQ(required_feature(static_cast<FrameType>(type)), "");
   for (unsigned type = 0x60; type <= 0x6b; ++type) EXPECT_EQ(required_feature(static_cast<FrameType>(type)), "");
