@@ -86,7 +86,8 @@ constexpr const char* kSchemas = R"json({
     "properties": {
       "argv": {"type": "array", "items": {"type": "string"}, "minItems": 1}, "shell": {"type": "string"},
       "env": {"type": "object", "additionalProperties": {"type": "string"}}, "cwd": {"type": "string"},
-      "user": {"type": "string"}, "stdin": {"enum": ["none", "pipe"], "default": "none"},
+      "replace_env": {"type": "boolean", "default": false, "description": "env is all that there is"},
+      "user": {"type": "string"}, "groups": {"type": "array", "items": {"type": "string"}}, "stdin": {"enum": ["none", "pipe"], "default": "none"},
       "stdin_data": {"type": "string"}, "stdin_data_b64": {"type": "string"},
       "pty": {"type": "object", "properties": {"rows": {"type": "integer"}, "cols": {"type": "integer"}}},
       "timeout_ms": {"type": "integer", "minimum": 0}, "no_output_timeout_ms": {"type": "integer", "minimum": 0},
@@ -96,6 +97,19 @@ constexpr const char* kSchemas = R"json({
       "on_disconnect": {"enum": ["keep", "kill"]}, "wait": {"type": "boolean", "default": false},
       "trusted_tools": {"type": "boolean", "default": false,
         "description": "Run by the platform's own shell and tools, which the agent can't replace, shadow or trace"}
+    }
+  },
+  "SignalCommand": {
+    "type": "object", "additionalProperties": false,
+    "properties": {
+      "signal": {"type": "string", "default": "TERM", "description": "TERM, SIGTERM or 15"},
+      "target": {"enum": ["process", "group", "tree"], "default": "process"}
+    }
+  },
+  "ResizeCommand": {
+    "type": "object", "additionalProperties": false, "required": ["rows", "cols"],
+    "properties": {
+      "rows": {"type": "integer", "minimum": 1, "maximum": 65535}, "cols": {"type": "integer", "minimum": 1, "maximum": 65535}
     }
   },
   "Exit": {

@@ -51,6 +51,21 @@ def test_a_sandbox_is_as_the_schema_says(document, sandbox, harenad):
     jsonschema.validate(answer.json(), schema)
 
 
+def test_commands_are_described_as_they_are(document, sandbox, harenad):
+    """Every member of a start in the document is one that the server knows, and the other way round."""
+    schema = document["components"]["schemas"]["StartCommand"]["properties"]
+    headers = {"Authorization": f"Bearer {harenad.token}"}
+    url = harenad.url + f"/v1/sandboxes/{sandbox.id}/commands"
+    for name in schema:
+        answer = httpx.post(url, headers=headers, json={name: None, "no_such_member": 1})
+        assert "'no_such_member'" in answer.json()["error"]["message"], (name, answer.text)
+    known = httpx.post(url, headers=headers, json={"zzzzzzzzzzzz": 1}).json()["error"]["message"].partition("known: ")[2]
+    assert {word.strip(" '") for word in known.split(",")} == set(schema), known
+    commands = document["paths"]["/v1/sandboxes/{id}/commands/{cid}/stdin"]["post"]
+    assert {"offset", "eof"} <= {parameter["name"] for parameter in commands["parameters"]}
+    assert "requestBody" in document["paths"]["/v1/sandboxes/{id}/commands/{cid}/signal"]["post"]
+
+
 def test_without_a_token_nothing_is_told(harenad):
     for path in ("/v1/openapi.json", "/v1/sandboxes", "/v1/version"):
         answer = httpx.get(harenad.url + path)

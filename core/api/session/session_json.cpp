@@ -39,8 +39,8 @@ Result<Enum> choose(JsonFields& fields, const std::string& key, const char* firs
 }
 
 Status parse_pty(JsonFields& fields, session::StartRequest& request) {
-  if (!fields.has("pty")) return {};
   HARENA_TRY(auto object, fields.object("pty"));
+  if (!fields.has("pty")) return {};
   JsonFields pty(object, "pty");
   HARENA_TRY(auto rows, pty.integer("rows", 24, 1, 65535));
   HARENA_TRY(auto cols, pty.integer("cols", 80, 1, 65535));
