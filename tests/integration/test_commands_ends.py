@@ -13,6 +13,14 @@ def left(box):
     return {pid: name for pid, name in host_processes(box.id).items() if name != "init"}
 
 
+def leaves_nothing(box):
+    """What was killed may need a moment to die on a busy machine; nothing of it lives on."""
+    deadline = time.monotonic() + 10
+    while left(box) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left(box) == {}
+
+
 ESCAPES = {
     "background": "sleep 30 & sleep 30",
     "setsid": "setsid sleep 30 & sleep 30",
@@ -33,7 +41,7 @@ def test_timeout_ends_everything(make_box, name):
     took = time.monotonic() - begun
     assert result["exit"]["cause"] == "timeout" and result["exit"]["code"] is None
     assert 2 <= took < 3 and 2_000 <= result["exit"]["duration_ms"] < 3_000
-    assert left(box) == {}
+    assert leaves_nothing(box)
 
 
 def test_partial_output_on_timeout(box):
@@ -68,7 +76,7 @@ def test_detached_service_stays_and_delete_ends_it(make_box):
     assert box.run("echo other")["exit"]["code"] == 0
     assert list(left(box).values()) == ["sleep"]
     box.forget(command)
-    assert left(box) == {}
+    assert leaves_nothing(box)
     with pytest.raises(ApiError) as caught:
         box.command(command)
     assert caught.value.code == "not_found"
@@ -79,7 +87,7 @@ def test_delete_of_a_running_tree(make_box):
     command = box.start("trap '' TERM; setsid sleep 1000 & (sleep 1000 &); echo ready; sleep 1000")["id"]
     assert "ready" in next(box.output(command))["data"]
     box.forget(command)
-    assert left(box) == {} and box.commands() == []
+    assert leaves_nothing(box) and box.commands() == []
     with pytest.raises(ApiError):
         box.forget(command)
 
