@@ -165,6 +165,7 @@ Status Spawner::start() {
 }
 
 void Spawner::watch(Reaper& reaper) {
+  reaper_ = &reaper;
   reaper.on_death(process_.pid, [this, &reaper](const Death&) {
     process_ = {};
     socket_.reset();
@@ -173,6 +174,7 @@ void Spawner::watch(Reaper& reaper) {
 }
 
 Status Spawner::spawn(const session::StartRequest& request, const SpawnOrder& order) {
+  if (!socket_ && reaper_ != nullptr && start()) watch(*reaper_);
   if (!socket_) return lost();
   std::vector<int> fds = {order.channel};
   unsigned char flags = 0;

@@ -36,7 +36,8 @@ class Spawner {
 
   /// Forks it. As early as possible: what the caller has in memory, it has.
   Status start();
-  /// Starts another when it dies (somebody killed it). Orders that it held fail: their channels close.
+  /// Starts another when it dies (somebody killed it), or at the next order if that failed. Orders that it held fail: their
+  /// channels close.
   void watch(Reaper& reaper);
   /// Returns when the order is on its way; descriptors are borrowed. unavailable (infrastructure) without a spawner.
   Status spawn(const session::StartRequest& request, const SpawnOrder& order);
@@ -45,6 +46,8 @@ class Spawner {
   const Sandbox& sandbox_;
   UniqueFd socket_;
   Child process_;
+  /// From watch() on.
+  Reaper* reaper_ = nullptr;
 };
 
 }  // namespace harena::shim
