@@ -57,6 +57,8 @@ void Command::on_main_death(const Death& death) {
 }
 
 void Command::consider_end() {
+  // What was ended is told when all of it is gone (kill_again sees to it, the drain's limit holds).
+  if (kill_cause_ && has_processes()) return;
   if (output_closed()) return record_end();
   host_.loop.cancel(quiet_timer_);
   quiet_timer_ = host_.loop.after_ms(kDrainQuietMs, [this] { record_end(); });
@@ -143,7 +145,10 @@ void Command::kill_again() {
   // Itself too: without a cgroup one that is still on its way to exec hasn't got its mark yet.
   if (child_.pidfd) ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
   // Its report comes through the reaper. Others may have been born meanwhile.
-  if (group_->empty() && !child_.pidfd && !unborn_) return;
+  if (group_->empty() && !child_.pidfd && !unborn_) {
+    if (death_ && !exit_) consider_end();
+    return;
+  }
   kill_delay_ms_ = std::min<std::int64_t>(kill_delay_ms_ * 2, 200);
   kill_timer_ = host_.loop.after_ms(kill_delay_ms_, [this, self = shared_from_this()] { kill_again(); });
 }
