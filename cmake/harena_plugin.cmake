@@ -1,5 +1,5 @@
 # harena_add_plugin(NAME ID reverse.dns.id SOURCES a.cpp ... CONTRACTS harena.backend/1 ...
-#                   [VERSION x.y.z] [DEPS targets...] [PCH core] [STATIC_RUNTIME])
+#                   [VERSION x.y.z] [DEPS targets...] [PCH core|json] [STATIC_RUNTIME])
 #
 # Works inside this repository and in a project of its own (find_package(HarenaPlugin), see sdk/template). Makes
 #   harena_plugin_NAME         a static library of the sources, for unit tests and static registration; its entry
@@ -93,8 +93,8 @@ function(harena_add_plugin name)
   set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
     C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(${library} PUBLIC harena_plugin_cpp ${A_DEPS})
-  if(A_PCH STREQUAL "core")
-    harena_use_pch(${library})
+  if(A_PCH)  # inside this repository alone
+    harena_use_pch(${library} ${A_PCH})
   endif()
 
   set(entry "${CMAKE_CURRENT_BINARY_DIR}/${name}_entry.cpp")

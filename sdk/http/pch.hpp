@@ -33,3 +33,5 @@
 #include <boost/beast/websocket.hpp>
 
 #include <nlohmann/json.hpp>
+
+#include "sdk/json/instances.hpp"
