@@ -109,6 +109,12 @@ Status write_all(int fd, std::span<const std::byte> bytes) {
   return ok_status();
 }
 
+/// Before the stream begins, so that a wrong path is an answer with a status.
+Status check_readable(const std::string& path) {
+  if (::access(path.c_str(), R_OK) == 0) return ok_status();
+  return errno_error(errno, "the source '" + path + "' on the server's machine");
+}
+
 json outcome_line(const Result<image::Imported>& imported, const std::string& reference) {
   if (!imported.ok()) return http::error_document(imported.error());
   json image = image_json(reference, {imported->digest, imported->manifest});
@@ -132,6 +138,7 @@ Result<image::ImportRequest> parse_import(ApiServices& services, const Principal
   HARENA_TRY(auto from, image::ImportSource::parse(text));
   if (from.kind != image::SourceKind::registry) {
     HARENA_TRY_STATUS(services.iam.authorize(principal, Permission::admin, ProjectPath::root()));
+    HARENA_TRY_STATUS(check_readable(from.location));
   }
   image::ImportRequest request{.source = std::move(from), .reference = std::move(parsed)};
   HARENA_TRY(request.kind, image::image_kind_from_string(kind));

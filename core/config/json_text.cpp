@@ -50,15 +50,13 @@ std::string without_tag(const std::string& text) {
 
 Error invalid(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
-}  // namespace
-
-Result<json> parse_commented_json(const std::string& text) {
+Result<json> parse(std::string_view text, bool comments) {
   Watcher watcher;
   const auto watch = [&watcher](int depth, json::parse_event_t event, json& parsed) {
     return watcher(depth, event, parsed);
   };
   try {
-    auto document = json::parse(text, watch, true, true);
+    auto document = json::parse(text, watch, true, comments);
     if (watcher.too_deep()) return invalid("it is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
     if (watcher.duplicate().empty()) return document;
     return invalid("the key " + watcher.duplicate() + " is there twice; keep one of them");
@@ -66,5 +64,11 @@ Result<json> parse_commented_json(const std::string& text) {
     return invalid("it isn't JSON: " + without_tag(problem.what()));
   }
 }
+
+}  // namespace
+
+Result<json> parse_commented_json(const std::string& text) { return parse(text, true); }
+
+Result<json> parse_plain_json(std::string_view text) { return parse(text, false); }
 
 }  // namespace harena

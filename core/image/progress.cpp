@@ -33,7 +33,11 @@ void ImportProgress::done(std::int64_t bytes) {
 void ImportProgress::tell() {
   told_ns_ = clock_.monotonic_ns();
   if (!call_.progress) return;
-  call_.progress({{"stage", stage_}, {"layer", layer_}, {"layers", layers_}, {"done_bytes", done_bytes_}, {"total_bytes", total_bytes_}});
+  std::string step = stage_;
+  if (layers_ > 1) step += ", layer " + std::to_string(layer_) + " of " + std::to_string(layers_);
+  nlohmann::json total;
+  if (total_bytes_ > 0) total = total_bytes_;
+  call_.progress({{"step", std::move(step)}, {"done", done_bytes_}, {"total", std::move(total)}});
 }
 
 }  // namespace harena::image

@@ -1,7 +1,6 @@
 #pragma once
 // ImportProgress: ends a long import when its caller wants that, and tells how far it is, at most five times a second:
-// {"stage": "fetch|unpack|convert|store", "layer": 2, "layers": 5, "done_bytes": 1, "total_bytes": 2}; total_bytes 0 when
-// it isn't known.
+// {"step": "unpack, layer 2 of 5", "done": 1, "total": 2} (bytes; total null when it isn't known), as the API passes it on.
 
 #include <string>
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "core/placement/placement.hpp"
@@ -58,10 +59,23 @@ std::string what(RefusalReason reason, const PlacementRequest& request) {
   return "";
 }
 
-/// Waiting may bring room or a node back; it brings no backend and no hardware.
-Error graded(const std::array<Tally, kReasons>& tallies, std::string message) {
+bool is_room(RefusalReason reason) {
+  return reason == RefusalReason::sandboxes || reason == RefusalReason::cpu || reason == RefusalReason::memory;
+}
+
+/// Whether it would fit the node if that were empty.
+bool large_enough(const NodeView& node, const NodeAmount& demand) {
+  return demand.sandboxes <= node.capacity.sandboxes && demand.cpu_milli <= node.capacity.cpu_milli &&
+         demand.memory_bytes <= node.capacity.memory_bytes;
+}
+
+/// Waiting may bring room or a node back; it brings no backend, no hardware and no larger node.
+Error graded(const Placement& placement, const PlacementInput& input, const std::array<Tally, kReasons>& tallies,
+             std::string message) {
   const auto count = [&](RefusalReason reason) { return tallies[static_cast<std::size_t>(reason)].count; };
-  const bool full = count(RefusalReason::sandboxes) + count(RefusalReason::cpu) + count(RefusalReason::memory) > 0;
+  const bool full = std::ranges::any_of(placement.refusals, [&](const auto& refusal) {
+    return is_room(refusal.reason) && large_enough(input.nodes[refusal.node], input.request.demand);
+  });
   if (full) {
     Error error = infrastructure_error(ErrorCode::resource_exhausted, "placement", std::move(message));
     error.retry = Retry::same_node;
@@ -92,7 +106,7 @@ Error no_candidate_error(const Placement& placement, const PlacementInput& input
     message += (message.empty() ? "" : ", ") + std::to_string(tallies[i].count) + " " + what(reason, input.request) +
                " (" + node.name + " " + detail(node, reason, input) + ")";
   }
-  return graded(tallies, "no node can take it: of " + std::to_string(input.nodes.size()) + ", " + message);
+  return graded(placement, input, tallies, "no node can take it: of " + std::to_string(input.nodes.size()) + ", " + message);
 }
 
 }  // namespace harena

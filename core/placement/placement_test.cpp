@@ -99,6 +99,13 @@ TEST_F(PlacementTest, TheLessLoadedOfTwoComesFirst) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(placed().candidates, (std::vector<std::size_t>{0, 1}));
 }
 
+TEST_F(PlacementTest, WhatNoEmptyNodeCouldHoldIsNotWorthWaitingFor) {
+  request.demand.cpu_milli = 1'000'000'000;
+  const auto error = no_candidate_error(placed(), input());
+  EXPECT_EQ(error.code, ErrorCode::failed_precondition) << error.message;
+  EXPECT_EQ(error.retry, Retry::never);
+}
+
 TEST_F(PlacementTest, TheErrorCountsReasonsWithExamples) {
   nodes[0].healthy = false;
   nodes[0].why_unhealthy = "hasn't answered for 12 s";

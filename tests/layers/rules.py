@@ -11,16 +11,17 @@ _SDK = ["sdk/abi", "sdk/base", "sdk/cpp", "sdk/digest", "sdk/http", "sdk/loader"
 MAY_USE = {
     "sdk/abi": [],
     "sdk/base": [],
+    "sdk/json": [],
     "sdk/digest": ["sdk/base"],
     "sdk/schema": ["sdk/base"],
     "sdk/support": ["sdk/base"],
-    "sdk/http": ["sdk/base"],
+    "sdk/http": ["sdk/base", "sdk/json"],  # sdk/json: in the precompiled header
     "sdk/session": ["sdk/base"],
     "sdk/session/client": ["sdk/base", "sdk/session", "sdk/http"],
     "sdk/cpp": ["sdk/abi", "sdk/base"],
     "sdk/loader": ["sdk/abi", "sdk/base", "sdk/schema", "sdk/digest"],
     "sdk/conformance": _SDK,
-    "sdk/client": ["sdk/base"],
+    "sdk/client": ["sdk/base", "sdk/json"],
     "sdk/template": ["sdk/abi", "sdk/base", "sdk/cpp"],
     # What stands beside or inside a sandbox links as little as possible.
     "shim": ["sdk/base", "sdk/support", "sdk/session"],
@@ -41,7 +42,7 @@ MAY_USE = {
     "core/lifecycle": _STATE + ["core/store", "core/iam", "core/placement", "sdk/http", "sdk/schema"],
     "core/api": _STATE + ["core/config", "core/iam", "core/image", "core/placement", "core/telemetry", "core/crypto",
                           "sdk/http", "sdk/schema", "sdk/digest", "sdk/session", "sdk/session/client"],
-    "core/cli": ["sdk/base", "sdk/client"],
+    "core/cli": ["sdk/base", "sdk/client", "sdk/json"],
     # The roles: ordered start steps. Nothing includes them but the daemon.
     "core/edge": _STATE + ["core/config", "core/crypto", "core/iam", "core/image", "core/lifecycle", "core/placement",
                            "core/pluginhost", "core/steps", "core/store", "core/telemetry", "sdk/http", "sdk/schema",
