@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# The promised numbers, measured: bench/run.sh [build|api|batch|create|idle|files|shim|all]. Builds the release preset with the benches first.
+# The promised numbers, measured: bench/run.sh [NAME...]; without a name all of them. Builds the release preset with the benches first.
 # Figures are ratios in one run against a floor; on a busy machine only the ratios mean something.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source deploy/packages.sh
 as_root_or_explain
-what=${1:-all}
-case $what in build | api | batch | create | idle | files | shim | all) ;; *) echo "error: unknown bench '$what'; known: build, api, batch, create, idle, files, shim, all" >&2; exit 1 ;; esac
-wants() { [[ $what == all || $what == "$1" ]]; }
+known=(build api batch create commands output files idle shim)
+for name in "$@"; do
+  [[ $name == all || " ${known[*]} " == *" $name "* ]] || { echo "error: unknown bench '$name'; known: ${known[*]} all" >&2; exit 1; }
+done
+wants() { [[ -z $wanted || " $wanted " == *" $1 "* || $wanted == all ]]; }
+wanted="$*"
 
 build=$PWD/build/bench
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHARENA_TESTS=ON >/dev/null
@@ -22,12 +25,14 @@ if wants build; then
   echo "clean build, release, without tests: $((SECONDS - begun)) s on $(nproc) cores (load before: $(cut -d' ' -f1 /proc/loadavg))"
 fi
 
-if wants api || wants batch || wants create || wants idle || wants files || wants shim; then
-  cmake --build "$build" --target harenad harena harena-shim harena-container-launcher http_bench shim_bench beast_files container_create_bench \
-    harena_plugin_container_module harena_plugin_imagestore-local_module harena_plugin_statestore-sqlite_module >/dev/null
-fi
-if wants api || wants batch; then HARENA_BUILD_DIR=$build PYTHONPATH=$PWD/sdk/python /usr/bin/python3 bench/service_bench.py "$what"; fi
+[[ $wanted == build ]] && exit 0
+cmake --build "$build" --target harenad harena harena-shim harena-container-launcher http_bench exec_bench shim_bench beast_files container_create_bench \
+  harena_plugin_container_module harena_plugin_imagestore-local_module harena_plugin_statestore-sqlite_module >/dev/null
+export HARENA_BUILD_DIR=$build PYTHONPATH=$PWD/sdk/python
+for name in api batch commands output; do
+  if wants $name; then /usr/bin/python3 bench/service_bench.py $name; fi
+done
 if wants create; then "$build/bin/container_create_bench"; fi
-if wants idle; then HARENA_BUILD_DIR=$build PYTHONPATH=$PWD/sdk/python /usr/bin/python3 bench/idle_streams.py; fi
-if wants files; then HARENA_BUILD_DIR=$build PYTHONPATH=$PWD/sdk/python /usr/bin/python3 bench/files/files_bench.py; fi
-if wants shim; then HARENA_BUILD_DIR=$build "$build/bin/shim_bench" 2000 1 && HARENA_BUILD_DIR=$build "$build/bin/shim_bench" 2000 64; fi
+if wants idle; then /usr/bin/python3 bench/idle_streams.py; fi
+if wants files; then /usr/bin/python3 bench/files/files_bench.py; fi
+if wants shim; then "$build/bin/shim_bench" 2000 1 && "$build/bin/shim_bench" 2000 64; fi

@@ -1,6 +1,6 @@
-"""Benches that need a running harenad: the rate of GET /v1/sandboxes/{id} and the demo's batch.
+"""Benches that need a running harenad: the rate of GET /v1/sandboxes/{id}, the demo's batch, commands and their output.
 
-Usage: service_bench.py api|batch|all, with HARENA_BUILD_DIR and PYTHONPATH set (bench/run.sh does). It starts a daemon of its
+Usage: service_bench.py api|batch|commands|output|all, with HARENA_BUILD_DIR and PYTHONPATH set (bench/run.sh does). It starts a daemon of its
 own on free ports, with its state in a temporary folder, and leaves nothing behind.
 """
 
@@ -50,6 +50,15 @@ def bench_api(daemon, client):
     sandbox.stop()
 
 
+def bench_exec(daemon, client, what):
+    """exec_bench in a sandbox that may use the whole machine, as the floors beside it do."""
+    sandbox = client.create(harena.ContainerArgs(image=IMAGE, cpu=os.cpu_count(), memory="4GiB", idle_ttl_s=0))
+    rounds = {"commands": "1000", "output": "5"}[what]
+    command = [str(BUILD / "bin" / "exec_bench"), what, str(daemon.about["api_port"]), daemon.token, sandbox.id, rounds]
+    subprocess.run(command, check=True)
+    sandbox.stop()
+
+
 def bench_batch(client):
     times = []
     for _ in range(BATCHES):
@@ -73,6 +82,9 @@ def main(what):
                 bench_api(daemon, client)
             if what in ("batch", "all"):
                 bench_batch(client)
+            for one in ("commands", "output"):
+                if what in (one, "all"):
+                    bench_exec(daemon, client, one)
         stop_everything(daemon)
     finally:
         daemon.stop()
