@@ -1,0 +1,64 @@
+// The session protocol's decoder: a byte stream cut into frames, messages put together, and every message's attributes read.
+// Property: what was decoded, encoded again, decodes to the same bytes.
+#include <string>
+#include <string_view>
+
+#include "sdk/session/command_messages.hpp"
+#include "sdk/session/fields.hpp"
+#include "sdk/session/file_messages.hpp"
+#include "sdk/session/frame.hpp"
+#include "sdk/session/hello.hpp"
+#include "tests/fuzz/target.hpp"
+
+namespace harena::session {
+namespace {
+
+template <class Message>
+void decode_one(std::string_view payload) {
+  (void)decode<Message>(payload, UnknownKeys::refuse);
+  const auto message = decode<Message>(payload, UnknownKeys::skip);
+  if (!message) return;
+  const auto bytes = encode(*message);
+  const auto again = decode<Message>(bytes, UnknownKeys::refuse);
+  fuzz::expect(again.ok(), "an encoded message can be decoded");
+  fuzz::expect(encode(*again) == bytes, "decoding and encoding keeps a message");
+}
+
+template <class... Messages>
+void decode_all(std::string_view payload) {
+  (decode_one<Messages>(payload), ...);
+}
+
+void decode_payload(std::string_view payload) {
+  decode_all<StartRequest, Started, ExitStatus, CommandInfo, AttachRequest, Truncated, StdinRequest, ResizeRequest, SignalRequest,
+             CommandRequest, CommandList, Empty>(payload);
+  decode_all<FileStat, FileReadRequest, FileWriteRequest, FileListRequest, FileEntries, FileListEnd, FilePathRequest,
+             FileMkdirRequest, FileRemoveRequest, FileMoveRequest, FileChmodRequest, FileChownRequest, FileSymlinkRequest,
+             FileTruncateRequest>(payload);
+  decode_all<Hello, HelloOk, ErrorMessage, Window, DialRequest, ShutdownRequest, Stats>(payload);
+  (void)decode_error(payload);
+  (void)leading_u64(payload);
+}
+
+}  // namespace
+}  // namespace harena::session
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) { return 0; }
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace harena::session;
+  std::string_view rest(reinterpret_cast<const char*>(data), size);
+  MessageAssembler assembler;
+  while (rest.size() >= kHeaderBytes) {
+    const auto header = parse_header(rest);
+    if (!header) return 0;
+    rest.remove_prefix(kHeaderBytes);
+    const auto payload = rest.substr(0, header->length);
+    rest.remove_prefix(payload.size());
+    const auto whole = assembler.add(*header, payload);
+    if (!whole) return 0;
+    if (*whole) decode_payload(assembler.take());
+  }
+  decode_payload(rest);
+  return 0;
+}
