@@ -6,6 +6,7 @@
 #include <string>
 
 #include "shim/file_tree.hpp"
+#include "shim/paths.hpp"
 #include "tests/fuzz/jail.hpp"
 #include "tests/fuzz/target.hpp"
 
