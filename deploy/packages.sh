@@ -16,10 +16,11 @@ build_packages() {
     libarchive-dev nlohmann-json3-dev libspdlog-dev libcli11-dev
 }
 
-# What a machine that runs sandboxes needs. jq is not among them: scripts use python3.
+# What a machine that runs sandboxes needs: e2fsprogs makes the disks of limited size, lxcfs (which systemd starts by itself) the views of
+# /proc that show a sandbox its limits. jq is not among them: scripts use python3.
 run_packages() {
   # busybox-static: the trusted tools of sandboxes (deploy/trusted_tools.sh); before the build, which makes their folder.
-  echo erofs-utils skopeo mmdebstrap busybox-static ca-certificates python3 python3-httpx iproute2 curl
+  echo erofs-utils e2fsprogs lxcfs skopeo mmdebstrap busybox-static ca-certificates python3 python3-httpx iproute2 curl
 }
 
 # What the tests need beyond that.

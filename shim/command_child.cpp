@@ -218,6 +218,8 @@ Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildS
   environment = make_environment(sandbox, request, identity);
   ::syscall(SYS_close_range, 3u, UINT_MAX, 4u /* CLOSE_RANGE_CLOEXEC */);
   HARENA_TRY(argv, arguments(sandbox, request));
+  // Late: what comes before opens descriptors.
+  for (const auto& limit : sandbox.options().rlimits) HARENA_TRY_STATUS(limit.apply());
   return {};
 }
 

@@ -42,6 +42,12 @@ Status set_spool_cap(std::string_view value, Options& options) {
   return {};
 }
 
+Status add_rlimit(std::string_view value, Options& options) {
+  HARENA_TRY(auto limit, ResourceLimit::parse(value));
+  options.rlimits.push_back(limit);
+  return {};
+}
+
 Status add_environment(std::string_view value, Options& options) {
   auto equals = value.find('=');
   if (equals == 0 || equals == std::string_view::npos) return bad("--environment", value, "NAME=VALUE");
@@ -63,10 +69,11 @@ Status set(std::string_view name, std::string_view value, Options& options) {
   if (name == "--caps") return set_caps(value, options);
   if (name == "--spool-cap") return set_spool_cap(value, options);
   if (name == "--tools") return options.tools = value, ok_status();
+  if (name == "--rlimit") return add_rlimit(value, options);
   if (name == "--environment") return add_environment(value, options);
   static const std::vector<std::string> kKnown = {
       "--run-dir", "--sandbox", "--mode", "--listen-fd", "--init-pid", "--init-pidfd", "--cgroup-fd",
-      "--v1-tasks-fd", "--seccomp-fd", "--ready-fd", "--caps", "--spool-cap", "--tools", "--environment"};
+      "--v1-tasks-fd", "--seccomp-fd", "--ready-fd", "--caps", "--spool-cap", "--tools", "--rlimit", "--environment"};
   return make_error(ErrorCode::invalid_argument, "unknown option " + std::string(name) + suggestion(name, kKnown));
 }
 

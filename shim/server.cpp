@@ -144,7 +144,8 @@ session::Stats Server::stats() const {
 }
 
 void Server::shutdown(std::int64_t grace_ms) {
-  if (std::exchange(stopping_, true) && grace_ms > 0) return;
+  // After its death the init's pid may be another's.
+  if (ending_ || (std::exchange(stopping_, true) && grace_ms > 0)) return;
   commands_.sandbox_is_ending();
   if (grace_ms > 0) {
     commands_.signal_all(SIGTERM);
@@ -186,7 +187,8 @@ void Server::end_soon(std::string cause, int init_status) {
     if (!queued || loop_.clock().monotonic_ns() >= until) return loop_.stop();
     if (auto self = weak.lock()) loop_.after_ms(kEndStepMs, [self] { (*self)(); });
   };
-  loop_.after_ms(kEndStepMs, [step] { (*step)(); });
+  // The first look at once: most have nobody to tell, and a stop waits for this process.
+  loop_.after_ms(0, [step] { (*step)(); });
 }
 
 void Server::write_record(const std::string& cause, int init_status) const {

@@ -10,8 +10,10 @@
 #include <optional>
 #include <string>
 
+#include "plugins/container/disk_images.hpp"
 #include "plugins/container/exit_watcher.hpp"
 #include "plugins/container/launcher_client.hpp"
+#include "plugins/container/lxcfs.hpp"
 #include "plugins/container/parameters.hpp"
 #include "plugins/container/sandbox_state.hpp"
 #include "plugins/container/settings.hpp"
@@ -43,9 +45,12 @@ class ContainerBackend final : public plugin::BackendPlugin {
  private:
   /// What only works on a usable host, made at the first call that needs it: a plugin can be loaded anywhere.
   struct Engine {
+    CgroupLayout layout;
     CgroupTree cgroups;
     UniqueFd lock;
     UniqueFd seccomp;
+    std::unique_ptr<LxcfsView> lxcfs;
+    std::unique_ptr<DiskImages> disks;
     std::unique_ptr<LauncherClient> launcher;
     std::unique_ptr<ExitWatcher> watcher;
   };
@@ -59,6 +64,12 @@ class ContainerBackend final : public plugin::BackendPlugin {
   Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters,
                                const Granted& granted);
   void tell_uses(const std::string& id, const Granted& granted) const;
+  Result<CgroupLimits> limits_here(const Engine& engine, const Parameters& parameters, const SandboxRequest& wanted) const;
+  Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const std::string& folder, std::vector<std::string>& missing) const;
+  Result<SandboxState> claim(const std::string& id, const json& request);
+  Result<LaunchedSandbox> launch(const Call& call, Engine& engine, const SandboxRequest& wanted, const std::vector<LayerImage>& layers,
+                                 const SandboxGroups& groups, const SandboxState& state, const std::vector<int>& extra_fds);
+  Status publish(const Call& call, Engine& engine, const std::string& id, const SandboxState& state);
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
   Result<json> give_up(Engine& engine, const std::string& id, SandboxState state, const Error& why);
   Status adopt(Engine& engine, const std::string& id, const SandboxState& state);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
 
@@ -58,7 +59,8 @@ Result<pid_t> spawn_launcher(const std::string& path, int control) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   std::string name = "harena-container-launcher";
   char* argv[] = {name.data(), nullptr};
-  char* environment[] = {nullptr};
+  std::string fault = fault_variable();
+  char* environment[] = {fault.empty() ? nullptr : fault.data(), nullptr};
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv, environment);
   posix_spawnattr_destroy(&attributes);
@@ -156,11 +158,13 @@ Result<std::shared_ptr<LauncherClient::Process>> LauncherClient::ensure(const Sa
   std::lock_guard lock(mutex_);
   auto wanted = roots_;
   wanted.insert(parent_folder(request.state_dir));
+  if (!request.lxcfs.empty()) wanted.insert(std::string(kLxcfsFolder) + "/proc");
   // Only for the first start: reading a long mount table takes longer than making a sandbox.
   if (roots_.empty()) wanted.merge(v1_limit_roots());
-  if (process_ && process_->alive() && wanted == roots_) return process_;
+  if (process_ && process_->alive() && wanted == roots_ && request.lxcfs_mount == lxcfs_mount_) return process_;
   HARENA_TRY(auto process, start(wanted));
   roots_ = wanted;
+  lxcfs_mount_ = request.lxcfs_mount;
   process_ = process;
   idle_order_.clear();
   return process;

@@ -63,6 +63,7 @@ class LauncherClient {
   mutable std::mutex mutex_;
   std::shared_ptr<Process> process_;
   std::set<std::string> roots_;
+  std::uint64_t lxcfs_mount_ = 0;
   std::map<std::string, int> users_;     // digest: sandboxes that use it
   std::vector<std::string> idle_order_;  // digests without users, oldest first
 };

@@ -8,42 +8,6 @@
 namespace harena::container {
 namespace {
 
-// Two spellings of memory: bytes, or a text with a unit. Numbers here are those of the constants in the header.
-constexpr const char* kSchema = R"({
-  "type": "object",
-  "additionalProperties": false,
-  "properties": {
-    "cpu": {"type": "number", "minimum": 0.01, "maximum": 1024, "default": 1,
-            "description": "cores, also parts of one; a quota over periods of 100 ms"},
-    "cpu_weight": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 100,
-                   "description": "share among sandboxes that compete for the CPU, as in cgroup v2's cpu.weight"},
-    "memory": {"type": ["string", "integer"],
-               "description": "size such as 512MiB, or bytes; 8 MiB to 16 TiB, without it 1 GiB; swap is not used"},
-    "memory_bytes": {"type": "integer", "minimum": 8388608, "maximum": 17592186044416, "description": "the same in bytes"},
-    "pids": {"type": "integer", "minimum": 4, "maximum": 4000000, "default": 1024, "description": "processes and threads"},
-    "disk_bytes": {"type": "integer", "minimum": 1, "description": "not supported yet: refused"},
-    "shm": {"type": ["string", "integer"], "default": "64MiB", "description": "size of /dev/shm, charged to memory"},
-    "tmpfs": {"type": "object", "additionalProperties": {"type": ["string", "integer"]}, "default": {},
-              "description": "path to size of memory file systems, e.g. {\"/tmp\": \"256MiB\"}; charged to memory"},
-    "hostname": {"type": "string", "pattern": "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$", "description": "default: the sandbox's id"},
-    "env": {"type": "object", "additionalProperties": {"type": "string"}, "default": {}, "description": "environment of every command"},
-    "network": {"type": "object", "properties": {"mode": {"type": "string"}}, "default": {"mode": "none"},
-                "description": "only {\"mode\": \"none\"} (loopback) so far; everything else is refused"},
-    "user": {"type": "string", "default": "", "description": "user of commands that name none; empty: the image's, else root"},
-    "readonly_rootfs": {"type": "boolean", "default": false},
-    "mounts": {"type": "array", "maxItems": 32, "default": [],
-               "items": {"type": "object", "required": ["source", "target"], "additionalProperties": false,
-                         "properties": {"source": {"type": "string"}, "target": {"type": "string"}, "writable": {"type": "boolean", "default": false}}},
-               "description": "folders of the host, read-only; below the operator's host_mount_roots, and only with his allowance host_mounts"},
-    "capabilities": {"type": "array", "items": {"type": "string"}, "default": [],
-                     "description": "capabilities beyond the default set, such as net_raw; each needs the operator's allowance capability:NAME"},
-    "privileged": {"type": "boolean", "default": false, "description": "not supported: refused"},
-    "devices": {"type": "array", "items": {"type": "string"}, "default": [], "description": "not supported: refused"},
-    "nested_user_namespaces": {"type": "boolean", "default": false, "description": "not supported: refused"},
-    "docker": {"type": "boolean", "default": false, "description": "not supported: refused"}
-  }
-})";
-
 std::string shown(const json& value) {
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
   return text.size() > 80 ? text.substr(0, 80) + "..." : text;
@@ -137,6 +101,52 @@ Status set_network(const json& value) {
   return {};
 }
 
+/// A parameter that is a number within bounds, or a size.
+struct Amount {
+  const char* name;
+  std::int64_t Parameters::* target;
+  std::int64_t min;
+  std::int64_t max;
+  bool is_size;
+};
+constexpr Amount kAmounts[] = {
+    {"cpu_weight", &Parameters::cpu_weight, 1, 10000, false},
+    {"memory", &Parameters::memory_bytes, kMinMemoryBytes, kMaxMemoryBytes, true},
+    {"memory_bytes", &Parameters::memory_bytes, kMinMemoryBytes, kMaxMemoryBytes, true},
+    {"memory_high", &Parameters::memory_high_bytes, kMinMemoryBytes, kMaxMemoryBytes, true},
+    {"swap", &Parameters::swap_bytes, 0, kMaxMemoryBytes, true},
+    {"pids", &Parameters::pids, kMinPids, kMaxPids, false},
+    {"disk", &Parameters::disk_bytes, kMinDiskBytes, kMaxDiskBytes, true},
+    {"disk_bytes", &Parameters::disk_bytes, kMinDiskBytes, kMaxDiskBytes, true},
+    {"inodes", &Parameters::inodes, kMinInodes, kMaxInodes, false},
+    {"io_weight", &Parameters::io_weight, 1, 10000, false},
+    {"io_read_bps", &Parameters::io_read_bps, 4096, INT64_MAX, true},
+    {"io_write_bps", &Parameters::io_write_bps, 4096, INT64_MAX, true},
+    {"io_read_iops", &Parameters::io_read_iops, 1, UINT32_MAX, false},
+    {"io_write_iops", &Parameters::io_write_iops, 1, UINT32_MAX, false},
+    {"open_files", &Parameters::open_files, 16, kMaxOpenFiles, false},
+    {"core_size", &Parameters::core_bytes, 0, kMaxDiskBytes, true},
+    {"file_size", &Parameters::file_bytes, 0, kMaxDiskBytes, true},
+    {"shm", &Parameters::shm_bytes, 4096, kMaxMemoryBytes, true},
+};
+
+const Amount* find_amount(const std::string& name) {
+  const auto* found = std::find_if(std::begin(kAmounts), std::end(kAmounts), [&](const Amount& amount) { return name == amount.name; });
+  return found == std::end(kAmounts) ? nullptr : found;
+}
+
+/// "0-1,3": numbers and rising ranges.
+bool is_cpu_list(const std::string& text) {
+  if (text.empty()) return false;
+  for (const auto& part : split(text, ',')) {
+    const std::size_t dash = part.find('-');
+    auto first = parse_int(part.substr(0, dash), 0, 8191, "cpu");
+    auto last = dash == std::string::npos ? first : parse_int(part.substr(dash + 1), 0, 8191, "cpu");
+    if (!first.ok() || !last.ok() || *last < *first) return false;
+  }
+  return true;
+}
+
 Status set_one(const std::string& name, const json& value, Parameters& out) {
   if (is_weakening(name)) return parse_weakening(name, value, out.weakening);
   if (name == "cpu") {
@@ -144,16 +154,14 @@ Status set_one(const std::string& name, const json& value, Parameters& out) {
     out.cpu_millicores = std::llround(cores * 1000);
     return {};
   }
-  if (name == "cpu_weight") {
-    HARENA_TRY(out.cpu_weight, integer(name, value, 1, 10000));
-  } else if (name == "memory" || name == "memory_bytes") {
-    HARENA_TRY(out.memory_bytes, size(name, value, kMinMemoryBytes, kMaxMemoryBytes));
-  } else if (name == "pids") {
-    HARENA_TRY(out.pids, integer(name, value, kMinPids, kMaxPids));
-  } else if (name == "disk_bytes") {
-    return make_error(ErrorCode::unimplemented, "parameter 'disk_bytes' is " + shown(value) + ": this backend can't limit the disk of a sandbox yet; leave it out");
-  } else if (name == "shm") {
-    HARENA_TRY(out.shm_bytes, size(name, value, 4096, kMaxMemoryBytes));
+  if (const auto* amount = find_amount(name)) {
+    HARENA_TRY(out.*(amount->target), amount->is_size ? size(name, value, amount->min, amount->max) : integer(name, value, amount->min, amount->max));
+  } else if (name == "cpuset") {
+    if (!value.is_string() || !is_cpu_list(value.get<std::string>())) return bad(name, value, "a list of CPUs such as \"0-1,3\"");
+    out.cpuset = value.get<std::string>();
+  } else if (name == "cpu_idle") {
+    if (!value.is_boolean()) return bad(name, value, "true or false");
+    out.cpu_idle = value.get<bool>();
   } else if (name == "tmpfs") {
     return set_tmpfs(value, out);
   } else if (name == "hostname") {
@@ -179,6 +187,20 @@ Status set_one(const std::string& name, const json& value, Parameters& out) {
   return {};
 }
 
+/// What is right one by one and wrong together.
+Status check_together(const json& params, const Parameters& parsed) {
+  if (parsed.memory_high_bytes > parsed.memory_bytes) {
+    return bad("memory_high", params["memory_high"], "at most 'memory', " + std::to_string(parsed.memory_bytes));
+  }
+  if (parsed.inodes != 0 && parsed.disk_bytes == 0) {
+    return bad("inodes", params["inodes"], "a number beside 'disk': without a size of its own a sandbox shares the host's inodes");
+  }
+  if (parsed.cpu_idle && parsed.cpu_weight != Parameters().cpu_weight) {
+    return bad("cpu_weight", params["cpu_weight"], "nothing beside \"cpu_idle\": true, whose weight is the lowest");
+  }
+  return {};
+}
+
 }  // namespace
 
 CapabilityMask default_capabilities() {
@@ -190,18 +212,17 @@ CapabilityMask default_capabilities() {
   return mask;
 }
 
-const json& parameters_schema() {
-  static const json kParsed = json::parse(kSchema);
-  return kParsed;
-}
-
 Result<Parameters> parse_parameters(const json& params) {
   if (!params.is_object()) return bad("params", params, "an object");
   if (params.contains("memory") && params.contains("memory_bytes")) {
     return bad("memory_bytes", params["memory_bytes"], "either 'memory' or 'memory_bytes', not both");
   }
+  if (params.contains("disk") && params.contains("disk_bytes")) {
+    return bad("disk_bytes", params["disk_bytes"], "either 'disk' or 'disk_bytes', not both");
+  }
   Parameters parsed;
   for (const auto& [name, value] : params.items()) HARENA_TRY_STATUS(set_one(name, value, parsed));
+  HARENA_TRY_STATUS(check_together(params, parsed));
   return parsed;
 }
 

@@ -112,6 +112,17 @@ void look_at_ids(const Settings& settings, Findings& found) {
 
 }  // namespace
 
+void look_at_tools(const Settings& settings, Findings& found) {
+  const Lxcfs lxcfs = settings.use_lxcfs ? find_lxcfs() : Lxcfs();
+  found.facts["lxcfs"] = !settings.use_lxcfs ? "off" : lxcfs.mount == 0 ? "not running" : lxcfs.files.empty() ? "doesn't answer" : "running";
+  if (settings.use_lxcfs && lxcfs.files.empty()) {
+    found.warnings.push_back("lxcfs isn't running: free, /proc/meminfo and /proc/cpuinfo inside show the host instead of the limits; "
+                             "apt-get install lxcfs, then systemctl enable --now lxcfs (without systemd: lxcfs -l --enable-cfs /var/lib/lxcfs)");
+  }
+  found.facts["disk_limit"] = DiskImages().available() ? "image" : "none";
+  if (!DiskImages().available()) found.warnings.push_back("mke2fs isn't there: creates with the parameter disk fail; apt-get install e2fsprogs");
+}
+
 json probe_host(const Settings& settings) {
   Findings found;
   look_at_kernel(found);
@@ -119,6 +130,7 @@ json probe_host(const Settings& settings) {
   look_at_cgroups(settings, found);
   look_at_programs(settings, found);
   look_at_ids(settings, found);
+  look_at_tools(settings, found);
   found.facts["warnings"] = found.warnings;
   return {{"usable", found.why_not.empty()}, {"why_not", found.why_not}, {"facts", found.facts}};
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sdk/base/text.hpp"
-#include "sdk/support/cgroup_tree.hpp"
+#include "sdk/support/cgroup_limits.hpp"
 #include "sdk/support/id_range.hpp"
 
 namespace harena::container {
@@ -34,6 +34,15 @@ std::string find_program(const std::string& name) {
 
 }  // namespace
 
+const std::vector<std::string>& limit_names() {
+  static const std::vector<std::string> kNames = [] {
+    auto names = cgroup_limit_names();
+    names.push_back("disk");
+    return names;
+  }();
+  return kNames;
+}
+
 Result<Settings> Settings::parse(const json& config) {
   Settings settings;
   settings.instance = config.value("instance", "default");
@@ -49,8 +58,9 @@ Result<Settings> Settings::parse(const json& config) {
   settings.id_ranges = static_cast<std::uint32_t>(ranges);
   settings.idle_layers = config.value("idle_layers", std::size_t{64});
   HARENA_TRY(settings.allowances, Allowances::parse(config));
+  settings.use_lxcfs = config.value("lxcfs", "auto") == "auto";
   for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) {
-    const auto& known = CgroupTree::limit_names();
+    const auto& known = limit_names();
     if (std::find(known.begin(), known.end(), limit) == known.end()) {
       return make_error(ErrorCode::invalid_argument, "allow_missing_limits: no limit '" + limit + "'" + suggestion(limit, known));
     }

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugins/container/weakening.hpp"
 #include "sdk/base/result.hpp"
@@ -32,12 +33,15 @@ inline constexpr std::string_view kSettingsSchema = R"({
                 "description": "first user and group id of the sandboxes' ranges, a multiple of 65536"},
     "id_ranges": {"type": "integer", "minimum": 1, "maximum": 65534, "default": 4094,
                   "description": "how many ranges of 65536 ids; as many sandboxes can live at once"},
-    "allow_missing_limits": {"type": "array", "items": {"type": "string", "enum": ["cpu", "memory", "swap", "pids"]}, "default": [],
+    "allow_missing_limits": {"type": "array", "items": {"type": "string", "enum": ["cpu", "cpu_idle", "cpuset", "memory", "memory_high", "swap", "pids",
+                                                                   "io_weight", "io_bandwidth", "disk"]}, "default": [],
                              "description": "limits that sandboxes may lack where this host can't set them"},
     "allow": {"type": "array", "items": {"type": "string"}, "default": [],
               "description": "options that weaken a sandbox and may be used here: host_mounts, capability:NAME; privileged, devices, nested_user_namespaces and docker aren't supported yet"},
     "host_mount_roots": {"type": "array", "items": {"type": "string"}, "default": [],
                          "description": "folders of this machine below which a sandbox may have folders mounted, with allow: [host_mounts]"},
+    "lxcfs": {"type": "string", "enum": ["auto", "off"], "default": "auto",
+              "description": "auto: /proc/meminfo, cpuinfo, stat, uptime and loadavg inside come from lxcfs where it runs"},
     "idle_layers": {"type": "integer", "minimum": 0, "maximum": 4096, "default": 64,
                     "description": "image layers kept mounted without a sandbox that uses them"}
   }
@@ -55,9 +59,13 @@ struct Settings {
   std::set<std::string> allow_missing_limits;
   std::size_t idle_layers = 64;
   Allowances allowances;
+  bool use_lxcfs = true;
 
   /// Programs that aren't configured are looked for beside the plugin, in BUILD/bin, and in libexec/harena.
   static Result<Settings> parse(const json& config);
 };
+
+/// Every limit that allow_missing_limits may name: those of cgroups, and "disk".
+const std::vector<std::string>& limit_names();
 
 }  // namespace harena::container

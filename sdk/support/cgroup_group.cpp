@@ -17,8 +17,8 @@
 namespace harena {
 namespace {
 
-/// How long one freeze may take before SIGKILL is sent to what isn't frozen yet.
-constexpr std::int64_t kFreezeForKillNs = 1'000'000'000;
+/// How long a group may still count processes that have all ended: the kernel lets go of some of them a little later.
+constexpr std::int64_t kLetGoNs = 1'000'000'000;
 
 Status collect_processes(int group, std::vector<pid_t>& pids) {
   HARENA_TRY(auto text, read_file_at(group, "cgroup.procs", 16 << 20));
@@ -116,35 +116,57 @@ Status CgroupGroup::thaw(std::int64_t deadline_ns) const {
 
 Status CgroupGroup::wait_empty(std::int64_t deadline_ns) const { return wait_event("populated", 0, deadline_ns); }
 
-Status CgroupGroup::kill_each() const {
+Result<std::vector<UniqueFd>> CgroupGroup::hold_processes() const {
   HARENA_TRY(auto listed, processes());
-  std::vector<std::pair<pid_t, UniqueFd>> held;
+  std::vector<std::pair<pid_t, UniqueFd>> opened;
   for (pid_t pid : listed) {
     UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (fd) held.emplace_back(pid, std::move(fd));
+    if (fd) opened.emplace_back(pid, std::move(fd));
   }
   // Only what is still listed now that it is held by descriptor: a pid that ended in between may be another's.
   HARENA_TRY(auto now, processes());
   const std::set<pid_t> still(now.begin(), now.end());
-  for (auto& [pid, fd] : held) {
-    if (still.count(pid) != 0) HARENA_TRY_STATUS(signal_process(fd.get(), SIGKILL));
+  std::vector<UniqueFd> held;
+  for (auto& [pid, fd] : opened) {
+    if (still.count(pid) != 0) held.push_back(std::move(fd));
   }
-  return {};
+  return held;
+}
+
+Result<bool> CgroupGroup::kill_each(std::int64_t deadline_ns) const {
+  HARENA_TRY(auto held, hold_processes());
+  for (const auto& process : held) HARENA_TRY_STATUS(signal_process(process.get(), SIGKILL));
+  for (const auto& process : held) {
+    if (wait_process_end(process.get(), deadline_ns)) continue;
+    return make_error(ErrorCode::deadline_exceeded, "a process of the cgroup sits in the kernel and can't be killed");
+  }
+  return !held.empty();
 }
 
 Status CgroupGroup::kill_all(std::int64_t deadline_ns) const {
-  while (true) {
+  bool frozen = false;
+  Status outcome;
+  while (outcome.ok()) {
     HARENA_TRY(bool alive, populated());
     if (!alive) return {};
-    const std::int64_t patience = std::min(deadline_ns, monotonic_now_ns() + kFreezeForKillNs);
-    auto stopped = freeze(patience);
-    auto killed = kill_each();
-    HARENA_TRY_STATUS(write_file_at(fd_.get(), "cgroup.freeze", "0"));
-    HARENA_TRY_STATUS(std::move(killed));
-    auto empty = wait_empty(std::min(deadline_ns, monotonic_now_ns() + kFreezeForKillNs));
-    if (empty.ok()) return {};
-    if (monotonic_now_ns() >= deadline_ns) return empty;
+    HARENA_TRY(auto listed, processes());
+    // From the write on, a fork returns without a child, and who was born meanwhile is born frozen. One process alone is caught
+    // without that, or found again with its children in the next round.
+    if (!frozen && listed.size() != 1) {
+      HARENA_TRY_STATUS(write_file_at(fd_.get(), "cgroup.freeze", "1"));
+      frozen = true;
+    }
+    // Waits for the processes, not for cgroup.events: the kernel tells of an event only every 10 ms.
+    auto any = kill_each(deadline_ns);
+    if (!any.ok()) {
+      outcome = std::move(any).error();
+    } else if (!*any) {
+      outcome = wait_empty(std::min(deadline_ns, monotonic_now_ns() + kLetGoNs));
+      if (!outcome.ok() && monotonic_now_ns() < deadline_ns) outcome = {};
+    }
   }
+  if (frozen) (void)write_file_at(fd_.get(), "cgroup.freeze", "0");
+  return outcome;
 }
 
 Status remove_cgroup(int parent, const std::string& name) {

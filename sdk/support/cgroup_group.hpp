@@ -35,8 +35,9 @@ class CgroupGroup {
   /// Whether it was asked to be frozen and is.
   Result<bool> frozen() const;
 
-  /// Ends every process: freezes, so that none can fork meanwhile, sends SIGKILL to each, thaws, and goes on until the group is
-  /// empty. Never cgroup.kill. deadline_exceeded when something can't be killed (it sits in the kernel).
+  /// Ends every process: freezes, so that none can fork meanwhile, sends SIGKILL to each, and goes on until the group is
+  /// empty; it stays frozen then. Never cgroup.kill. deadline_exceeded when something can't be killed (it sits in the kernel);
+  /// the group has been thawed in that case.
   Status kill_all(std::int64_t deadline_ns) const;
   /// Waits until no process is left.
   Status wait_empty(std::int64_t deadline_ns) const;
@@ -44,7 +45,10 @@ class CgroupGroup {
  private:
   explicit CgroupGroup(UniqueFd fd) : fd_(std::move(fd)) {}
   Status wait_event(const std::string& key, std::int64_t value, std::int64_t deadline_ns) const;
-  Status kill_each() const;
+  /// The processes by descriptor.
+  Result<std::vector<UniqueFd>> hold_processes() const;
+  /// Kills what is in the group now and waits for it; whether there was anything.
+  Result<bool> kill_each(std::int64_t deadline_ns) const;
   UniqueFd fd_;
 };
 

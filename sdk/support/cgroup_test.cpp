@@ -54,7 +54,9 @@ class Cgroups : public ::testing::Test {
     auto tree = CgroupTree::open(*layout, "harena", "support-test-" + std::to_string(::getpid()));
     if (!tree.ok()) GTEST_SKIP() << "this host doesn't let us make cgroups: " << tree.error().message;
     tree_ = std::make_unique<CgroupTree>(std::move(*tree));
-    if (auto missing = tree_->unavailable_limits(); !missing.empty()) GTEST_SKIP() << missing.begin()->first << ": " << missing.begin()->second;
+    for (const auto& [limit, why] : tree_->unavailable_limits()) {
+      if (limit == "cpu" || limit == "memory" || limit == "swap" || limit == "pids") GTEST_SKIP() << limit << ": " << why;
+    }
   }
   void TearDown() override {
     if (!tree_) return;

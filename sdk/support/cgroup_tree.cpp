@@ -14,12 +14,29 @@ namespace harena {
 namespace {
 
 constexpr const char* kPlatform = "platform";
-constexpr std::int64_t kPeriodUs = 100'000;
+/// Controllers that limits stand on, as v2 calls them.
+constexpr const char* kControllers[] = {"cpu", "memory", "pids", "cpuset", "io"};
 
-std::string text_of(std::int64_t number) { return std::to_string(number); }
+/// Hierarchies that only some sandboxes need; two controllers that share one are needed by all.
+bool (*needed_by(const std::set<std::string>& controllers))(const CgroupLimits&) {
+  if (controllers.size() != 1) return nullptr;
+  const std::string& only = *controllers.begin();
+  if (only == "cpuset") return [](const CgroupLimits& limits) { return !limits.cpuset.empty(); };
+  if (only == "blkio") return [](const CgroupLimits& limits) { return limits.io_weight != 0 || limits.io.wanted(); };
+  if (only == "cpuacct") return [](const CgroupLimits& limits) { return limits.account_cpu; };
+  return nullptr;
+}
 
-/// cpu.shares of v1 for a cpu.weight of v2: 100 is 1024 in both kernels' eyes.
-std::int64_t shares_of(std::int64_t weight) { return std::max<std::int64_t>(2, weight * 1024 / 100); }
+/// A new v1 group has no CPUs and no memory nodes: those of its parent, as far as it has none.
+Status inherit_cpuset(int group) {
+  for (const char* file : {"cpuset.cpus", "cpuset.mems"}) {
+    HARENA_TRY(auto own, read_file_at(group, file));
+    if (own.find_first_not_of('\n') != std::string::npos) continue;
+    HARENA_TRY(auto parents, read_file_at(group, std::string("../") + file));
+    HARENA_TRY_STATUS(write_file_at(group, file, parents));
+  }
+  return {};
+}
 
 Status check_component(const std::string& name) {
   const bool good = !name.empty() && name.size() <= 128 && name != "." && name != ".." &&
@@ -59,11 +76,6 @@ std::optional<std::int64_t> times(std::optional<std::int64_t> value, std::int64_
   return value ? std::optional(*value * factor) : value;
 }
 
-bool host_has_swap() {
-  auto text = read_file_at(AT_FDCWD, "/proc/swaps");
-  return text.ok() && split(*text, '\n').size() > 2;  // the first line is a heading, the last is empty
-}
-
 Status kill_and_remove(int parent, const std::string& name, std::int64_t deadline_ns) {
   auto group = CgroupGroup::open(parent, name);
   if (!group.ok()) return group.error().code == ErrorCode::not_found ? Status() : Status(std::move(group).error());
@@ -73,9 +85,39 @@ Status kill_and_remove(int parent, const std::string& name, std::int64_t deadlin
 
 }  // namespace
 
-const std::vector<std::string>& CgroupTree::limit_names() {
-  static const std::vector<std::string> kNames = {"cpu", "memory", "swap", "pids"};
-  return kNames;
+Status CgroupTree::open_v2(UniqueFd& above, const std::string& instance) {
+  HARENA_TRY(v2_root_, open_directory(AT_FDCWD, layout_.v2_root));
+  HARENA_TRY(above, ensure_directory(v2_root_.get(), parent_, 0755));
+  HARENA_TRY(v2_instance_, ensure_directory(above.get(), instance, 0755));
+  HARENA_TRY(v2_platform_, ensure_directory(v2_instance_.get(), kPlatform, 0755));
+  for (const std::string controller : kControllers) {
+    if (layout_.v2_controllers.count(controller) == 0) continue;
+    Status enabled;
+    for (int level : {v2_root_.get(), above.get(), v2_instance_.get()}) {
+      if (enabled.ok()) enabled = write_file_at(level, "cgroup.subtree_control", "+" + controller);
+    }
+    if (enabled.ok()) {
+      v2_enabled_.insert(controller);
+    } else {
+      enable_errors_[controller] = enabled.error().message;
+    }
+  }
+  return {};
+}
+
+Status CgroupTree::open_v1(const std::string& root, const std::set<std::string>& controllers) {
+  Hierarchy hierarchy;
+  hierarchy.controllers = controllers;
+  hierarchy.wanted = needed_by(controllers);
+  HARENA_TRY(hierarchy.root, open_directory(AT_FDCWD, root));
+  HARENA_TRY(UniqueFd above, ensure_directory(hierarchy.root.get(), parent_, 0755));
+  HARENA_TRY(hierarchy.instance, ensure_directory(above.get(), instance_name_, 0755));
+  if (controllers.count("cpuset") != 0) {
+    HARENA_TRY_STATUS(inherit_cpuset(above.get()));
+    HARENA_TRY_STATUS(inherit_cpuset(hierarchy.instance.get()));
+  }
+  v1_.push_back(std::move(hierarchy));
+  return {};
 }
 
 Result<CgroupTree> CgroupTree::open(const CgroupLayout& layout, const std::string& parent, const std::string& instance) {
@@ -85,33 +127,12 @@ Result<CgroupTree> CgroupTree::open(const CgroupLayout& layout, const std::strin
   tree.layout_ = layout;
   tree.parent_ = parent;
   tree.instance_name_ = instance;
-  HARENA_TRY(tree.v2_root_, open_directory(AT_FDCWD, layout.v2_root));
-  HARENA_TRY(UniqueFd above, ensure_directory(tree.v2_root_.get(), parent, 0755));
-  HARENA_TRY(tree.v2_instance_, ensure_directory(above.get(), instance, 0755));
-  HARENA_TRY(tree.v2_platform_, ensure_directory(tree.v2_instance_.get(), kPlatform, 0755));
-  for (const std::string controller : {"cpu", "memory", "pids"}) {
-    if (layout.v2_controllers.count(controller) == 0) continue;
-    Status enabled;
-    for (int level : {tree.v2_root_.get(), above.get(), tree.v2_instance_.get()}) {
-      if (enabled.ok()) enabled = write_file_at(level, "cgroup.subtree_control", "+" + controller);
-    }
-    if (enabled.ok()) {
-      tree.v2_enabled_.insert(controller);
-    } else {
-      tree.enable_errors_[controller] = enabled.error().message;
-    }
-  }
+  UniqueFd above;
+  HARENA_TRY_STATUS(tree.open_v2(above, instance));
   std::map<std::string, std::set<std::string>> by_root;
   for (const auto& [controller, root] : layout.v1_roots) by_root[root].insert(controller);
-  for (auto& [root, controllers] : by_root) {
-    if (controllers == std::set<std::string>{"cpuset"} || controllers == std::set<std::string>{"blkio"}) continue;
-    Hierarchy hierarchy;
-    hierarchy.controllers = controllers;
-    HARENA_TRY(hierarchy.root, open_directory(AT_FDCWD, root));
-    HARENA_TRY(UniqueFd v1_above, ensure_directory(hierarchy.root.get(), parent, 0755));
-    HARENA_TRY(hierarchy.instance, ensure_directory(v1_above.get(), instance, 0755));
-    tree.v1_.push_back(std::move(hierarchy));
-  }
+  for (const auto& [root, controllers] : by_root) HARENA_TRY_STATUS(tree.open_v1(root, controllers));
+  tree.unavailable_ = tree.find_unavailable();
   return tree;
 }
 
@@ -122,77 +143,45 @@ const CgroupTree::Hierarchy* CgroupTree::v1(const std::string& controller) const
   return nullptr;
 }
 
-std::map<std::string, std::string> CgroupTree::unavailable_limits() const {
+std::map<std::string, std::string> CgroupTree::find_unavailable() const {
   std::map<std::string, std::string> missing;
-  for (const std::string controller : {"cpu", "memory", "pids"}) {
-    if (v2_enabled_.count(controller) != 0 || v1(controller) != nullptr) continue;
+  for (const auto& limit : cgroup_limit_names()) {
+    const std::string controller = controller_of_limit(limit);
+    if (v2_enabled_.count(controller) != 0 || v1(v1_controller_name(controller)) != nullptr) continue;
     auto error = enable_errors_.find(controller);
-    missing[controller] = error != enable_errors_.end() ? error->second : "no hierarchy of this host has the controller " + controller;
+    missing[limit] = error != enable_errors_.end() ? error->second : "no hierarchy of this host has the controller " + controller;
   }
-  if (missing.count("memory") != 0) {
-    missing["swap"] = missing["memory"];
-  } else if (v2_enabled_.count("memory") == 0 && host_has_swap() && !exists(v1("memory")->instance.get(), "memory.memsw.limit_in_bytes")) {
+  const bool v1_memory = missing.count("memory") == 0 && v2_enabled_.count("memory") == 0;
+  if (v1_memory && host_has_swap() && !exists(v1("memory")->instance.get(), "memory.memsw.limit_in_bytes")) {
     missing["swap"] = "the kernel doesn't account for swap (boot with swapaccount=1) and the host has swap";
   }
   return missing;
 }
 
-Status CgroupTree::set_v2_limit(const std::string& limit, int group, const CgroupLimits& limits) const {
-  if (limit == "cpu") {
-    const std::string quota = text_of(limits.cpu_millicores * kPeriodUs / 1000);
-    HARENA_TRY_STATUS(write_file_at(group, "cpu.max", quota + " " + text_of(kPeriodUs)));
-    return write_file_at(group, "cpu.weight", text_of(limits.cpu_weight));
-  }
-  if (limit == "memory") {
-    // One process out of memory ends alone; the whole group isn't what the user asked to be killed.
-    return write_file_at(group, "memory.max", text_of(limits.memory_bytes));
-  }
-  if (limit == "swap") {
-    if (!exists(group, "memory.swap.max")) return {};  // a kernel without swap
-    return write_file_at(group, "memory.swap.max", text_of(limits.swap_bytes));
-  }
-  return write_file_at(group, "pids.max", text_of(limits.pids));
-}
-
-Status CgroupTree::set_v1_limit(const std::string& limit, const std::string& name, const CgroupLimits& limits) const {
-  const Hierarchy* hierarchy = v1(limit == "swap" ? "memory" : limit);
-  HARENA_TRY(UniqueFd group, open_directory(hierarchy->instance.get(), name));
-  if (limit == "cpu") {
-    HARENA_TRY_STATUS(write_file_at(group.get(), "cpu.cfs_period_us", text_of(kPeriodUs)));
-    HARENA_TRY_STATUS(write_file_at(group.get(), "cpu.cfs_quota_us", text_of(limits.cpu_millicores * kPeriodUs / 1000)));
-    return write_file_at(group.get(), "cpu.shares", text_of(shares_of(limits.cpu_weight)));
-  }
-  if (limit == "memory") return write_file_at(group.get(), "memory.limit_in_bytes", text_of(limits.memory_bytes));
-  if (limit == "swap") {
-    if (!exists(group.get(), "memory.memsw.limit_in_bytes")) return {};  // no swap on this host, or it is in `unavailable`
-    return write_file_at(group.get(), "memory.memsw.limit_in_bytes", text_of(limits.memory_bytes + limits.swap_bytes));
-  }
-  return write_file_at(group.get(), "pids.max", text_of(limits.pids));
-}
-
 Status CgroupTree::set_limit(const std::string& limit, const std::string& name, int group, const CgroupLimits& limits) const {
-  const std::string controller = limit == "swap" ? "memory" : limit;
+  for (const auto* reasons : {&unavailable_, &limits.impossible}) {
+    if (auto why = reasons->find(limit); why != reasons->end()) return make_error(ErrorCode::failed_precondition, why->second);
+  }
+  const std::string controller = controller_of_limit(limit);
   if (v2_enabled_.count(controller) != 0) return set_v2_limit(limit, group, limits);
-  return set_v1_limit(limit, name, limits);
+  HARENA_TRY(UniqueFd v1_group, open_directory(v1(v1_controller_name(controller))->instance.get(), name));
+  return set_v1_limit(limit, v1_group.get(), limits);
 }
 
 Status CgroupTree::set_limits(const std::string& name, const CgroupLimits& limits, const std::set<std::string>& allow_missing,
                               std::vector<std::string>& missing) const {
-  const auto unavailable = unavailable_limits();
   HARENA_TRY(UniqueFd group, open_directory(v2_instance_.get(), name));
-  for (const auto& limit : limit_names()) {
-    auto why = unavailable.find(limit);
-    Status set = why != unavailable.end() ? Status(make_error(ErrorCode::failed_precondition, why->second))
-                                          : set_limit(limit, name, group.get(), limits);
+  for (const auto& limit : cgroup_limit_names()) {
+    if (!wants_limit(limits, limit)) continue;
+    Status set = set_limit(limit, name, group.get(), limits);
     if (set.ok()) continue;
     if (allow_missing.count(limit) != 0) {
       missing.push_back(limit);
       continue;
     }
-    Error error = infrastructure_error(ErrorCode::failed_precondition, "cgroup",
-                                       "the limit '" + limit + "' can't be set on this host: " + set.error().message +
-                                           "; the operator may allow sandboxes without it (allow_missing_limits)");
-    return error;
+    return infrastructure_error(ErrorCode::failed_precondition, "cgroup",
+                                "the limit '" + limit + "' can't be set on this host: " + set.error().message +
+                                    "; the operator may allow sandboxes without it (allow_missing_limits)");
   }
   return {};
 }
@@ -202,6 +191,7 @@ Result<SandboxGroups> CgroupTree::open_groups(const std::string& name) const {
   HARENA_TRY(groups.v2, open_directory(v2_instance_.get(), name));
   for (const auto& hierarchy : v1_) {
     UniqueFd tasks(::openat(hierarchy.instance.get(), (name + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+    if (!tasks && errno == ENOENT && hierarchy.wanted != nullptr) continue;
     if (!tasks) return errno_error(errno, "open " + name + "/tasks");
     groups.v1_tasks.push_back(std::move(tasks));
   }
@@ -213,6 +203,16 @@ Result<SandboxGroups> CgroupTree::open_groups(const std::string& name) const {
   return groups;
 }
 
+Status CgroupTree::make_v1_groups(const std::string& name, const CgroupLimits& limits) const {
+  for (const auto& hierarchy : v1_) {
+    if (hierarchy.wanted != nullptr && !hierarchy.wanted(limits)) continue;
+    if (::mkdirat(hierarchy.instance.get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
+      return errno_error(errno, "make v1 cgroup " + name);
+    }
+  }
+  return {};
+}
+
 Result<SandboxGroups> CgroupTree::make_sandbox(const std::string& name, const CgroupLimits& limits,
                                                const std::set<std::string>& allow_missing) const {
   HARENA_TRY_STATUS(check_component(name));
@@ -220,12 +220,7 @@ Result<SandboxGroups> CgroupTree::make_sandbox(const std::string& name, const Cg
   // The v2 group first: it is the one whose existence says that the name is taken.
   if (::mkdirat(v2_instance_.get(), name.c_str(), 0755) != 0) return errno_error(errno, "make cgroup " + name);
   std::vector<std::string> missing;
-  Status made;
-  for (const auto& hierarchy : v1_) {
-    if (::mkdirat(hierarchy.instance.get(), name.c_str(), 0755) != 0 && errno != EEXIST && made.ok()) {
-      made = errno_error(errno, "make v1 cgroup " + name);
-    }
-  }
+  Status made = make_v1_groups(name, limits);
   if (made.ok()) made = set_limits(name, limits, allow_missing, missing);
   if (made.ok()) {
     auto groups = open_groups(name);

@@ -6,8 +6,9 @@
 //          PARENT/INSTANCE/platform/NAME   the sandbox's shim, without limits
 // v1:      PARENT/INSTANCE/NAME            limits only; a process joins by writing "0" into `tasks`, which takes no global lock
 //
-// On a unified host the controllers cpu, memory and pids are enabled from the root down to PARENT/INSTANCE; no
-// process lives in an inner group.
+// On a unified host the controllers cpu, memory, pids, cpuset and io are enabled from the root down to PARENT/INSTANCE; no
+// process lives in an inner group. The v1 hierarchies cpuset, blkio and cpuacct have a group only for the sandboxes that ask for it:
+// each costs a create and a removal.
 
 #include <cstdint>
 #include <map>
@@ -20,20 +21,9 @@
 #include "sdk/base/unique_fd.hpp"
 #include "sdk/support/cgroup_group.hpp"
 #include "sdk/support/cgroup_layout.hpp"
+#include "sdk/support/cgroup_limits.hpp"
 
 namespace harena {
-
-/// What a sandbox may use. All are required to be enforced unless the caller allows one to be missing.
-struct CgroupLimits {
-  /// CPU time in thousandths of a core (CFS quota over 100 ms); at least 10.
-  std::int64_t cpu_millicores = 1000;
-  /// 1..10000 as in cpu.weight of v2; 100 is normal.
-  std::int64_t cpu_weight = 100;
-  std::int64_t memory_bytes = 0;
-  /// Beside the memory; 0: none.
-  std::int64_t swap_bytes = 0;
-  std::int64_t pids = 0;
-};
 
 /// Keys are absent when the host can't measure them.
 struct CgroupUsage {
@@ -43,7 +33,7 @@ struct CgroupUsage {
 /// The descriptors of a sandbox's groups, as the launcher and the shim need them.
 struct SandboxGroups {
   UniqueFd v2;
-  /// One `tasks` file a v1 hierarchy, opened for writing; empty on a unified host.
+  /// One `tasks` file a v1 hierarchy in which the sandbox has a group, opened for writing; empty on a unified host.
   std::vector<UniqueFd> v1_tasks;
   /// memory.events (v2) or memory.oom_control (v1): both have a line "oom_kill N". None if there is no memory controller.
   UniqueFd memory_events;
@@ -54,14 +44,12 @@ struct SandboxGroups {
 /// Thread-safe: all state is in the kernel.
 class CgroupTree {
  public:
-  /// Names of limits as in `allow_missing`: cpu, memory, swap, pids.
-  static const std::vector<std::string>& limit_names();
-
   /// Makes PARENT/INSTANCE in every hierarchy. Names are one path component each.
   static Result<CgroupTree> open(const CgroupLayout& layout, const std::string& parent, const std::string& instance);
 
   /// Why a limit can't be set on this host, by name; empty when all can.
-  std::map<std::string, std::string> unavailable_limits() const;
+  /// Found when the tree was opened.
+  const std::map<std::string, std::string>& unavailable_limits() const { return unavailable_; }
 
   /// Makes the groups of a sandbox with its limits. Whatever was made is removed again on failure.
   /// failed_precondition names the limit that this host can't set; already_exists when the name is in use.
@@ -91,13 +79,17 @@ class CgroupTree {
     std::set<std::string> controllers;
     UniqueFd root;      // where the hierarchy is mounted
     UniqueFd instance;  // PARENT/INSTANCE
+    /// Which sandboxes have a group in it; null: all.
+    bool (*wanted)(const CgroupLimits&) = nullptr;
   };
+  Status open_v2(UniqueFd& above, const std::string& instance);
+  Status open_v1(const std::string& root, const std::set<std::string>& controllers);
+  Status make_v1_groups(const std::string& name, const CgroupLimits& limits) const;
+  std::map<std::string, std::string> find_unavailable() const;
   CgroupTree() = default;
   const Hierarchy* v1(const std::string& controller) const;
   Status set_limits(const std::string& name, const CgroupLimits& limits, const std::set<std::string>& allow_missing,
                     std::vector<std::string>& missing) const;
-  Status set_v2_limit(const std::string& limit, int group, const CgroupLimits& limits) const;
-  Status set_v1_limit(const std::string& limit, const std::string& name, const CgroupLimits& limits) const;
   Status set_limit(const std::string& limit, const std::string& name, int group, const CgroupLimits& limits) const;
   Result<SandboxGroups> open_groups(const std::string& name) const;
   void usage_v1(const std::string& name, CgroupUsage& usage) const;
@@ -111,6 +103,7 @@ class CgroupTree {
   std::vector<Hierarchy> v1_;
   std::set<std::string> v2_enabled_;
   std::map<std::string, std::string> enable_errors_;
+  std::map<std::string, std::string> unavailable_;
 };
 
 }  // namespace harena

@@ -12,16 +12,17 @@ namespace {
 /// Another process may take the free number between the two calls: EBUSY, then the next number.
 constexpr int kAttempts = 64;
 
-loop_config configuration_for(int image_fd) {
+loop_config configuration_for(int image_fd, LoopAccess access) {
   loop_config config{};
   config.fd = static_cast<unsigned>(image_fd);
-  config.info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+  config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+  if (access == LoopAccess::read_only) config.info.lo_flags |= LO_FLAGS_READ_ONLY;
   return config;
 }
 
 /// 0, or an errno. Direct I/O isn't possible on every file system; without it the device works too.
-int configure(int device, int image_fd) {
-  loop_config config = configuration_for(image_fd);
+int configure(int device, int image_fd, LoopAccess access) {
+  loop_config config = configuration_for(image_fd, access);
   if (::ioctl(device, LOOP_CONFIGURE, &config) == 0) return 0;
   if (errno != EINVAL) return errno;
   config.info.lo_flags &= ~static_cast<unsigned>(LO_FLAGS_DIRECT_IO);
@@ -30,7 +31,7 @@ int configure(int device, int image_fd) {
 
 }  // namespace
 
-Result<LoopDevice> attach_loop_device(int image_fd) {
+Result<LoopDevice> attach_loop_device(int image_fd, LoopAccess access) {
   UniqueFd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
   if (!control) return errno_error(errno, "open /dev/loop-control");
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -38,9 +39,9 @@ Result<LoopDevice> attach_loop_device(int image_fd) {
     if (number < 0) return errno_error(errno, "LOOP_CTL_GET_FREE");
     LoopDevice device;
     device.path = "/dev/loop" + std::to_string(number);
-    device.fd.reset(::open(device.path.c_str(), O_RDONLY | O_CLOEXEC));
+    device.fd.reset(::open(device.path.c_str(), (access == LoopAccess::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC));
     if (!device.fd) return errno_error(errno, "open " + device.path);
-    const int error = configure(device.fd.get(), image_fd);
+    const int error = configure(device.fd.get(), image_fd, access);
     if (error == 0) return device;
     if (error != EBUSY) return errno_error(error, "bind " + device.path + " to the image");
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Read-only loop devices for kernels that can't mount an image file directly.
+// Loop devices: for images that the kernel can't mount from the file itself.
 
 #include <string>
 
@@ -15,8 +15,10 @@ struct LoopDevice {
   std::string path;
 };
 
-/// Binds a free device to the image, read-only, autoclear, with direct I/O where the file below can.
+enum class LoopAccess { read_only, read_write };
+
+/// Binds a free device to the image, autoclear, with direct I/O where the file below can.
 /// resource_exhausted when there is no free device. Needs /dev/loop-control.
-Result<LoopDevice> attach_loop_device(int image_fd);
+Result<LoopDevice> attach_loop_device(int image_fd, LoopAccess access);
 
 }  // namespace harena

@@ -22,8 +22,10 @@ struct NamespaceHolder::Stack {
 namespace {
 
 // Runs in our memory on its own small stack: system calls that can't fail in a way that writes errno, nothing else.
-int sleep_until_killed(void*) {
+int sleep_until_killed(void* parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A parent that was killed before sends no signal any more.
+  if (::getppid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(parent))) return 1;
   while (true) ::pause();
 }
 
@@ -47,7 +49,8 @@ Result<NamespaceHolder> NamespaceHolder::make(std::uint32_t first_id) {
   holder.stack_ = std::make_unique<Stack>();
   int pidfd = -1;
   constexpr int kFlags = CLONE_VM | CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PIDFD | SIGCHLD;
-  holder.pid_ = ::clone(sleep_until_killed, holder.stack_.get() + 1, kFlags, nullptr, &pidfd);
+  holder.pid_ = ::clone(sleep_until_killed, holder.stack_.get() + 1, kFlags,
+                        reinterpret_cast<void*>(static_cast<std::intptr_t>(::getpid())), &pidfd);
   if (holder.pid_ < 0) return errno_error(errno, "clone with new user, net, ipc and uts namespaces");
   holder.pidfd_.reset(pidfd);
   const std::string proc = "/proc/" + std::to_string(holder.pid_);

@@ -17,6 +17,7 @@
 
 #include "plugins/container/launcher/root_tree.hpp"
 #include "sdk/support/capabilities.hpp"
+#include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/id_range.hpp"
 #include "sdk/support/seccomp_program.hpp"
@@ -78,6 +79,7 @@ Status give_everything_up() {
 
 Status build(const InitContext& context) {
   HARENA_TRY_STATUS(join_v1_cgroups(context.v1_tasks));
+  fault_point("init.joined");
   // The OOM killer takes the agent's processes, never the one that holds the sandbox together. (Refused without
   // CAP_SYS_RESOURCE; init is then still the smallest of all.)
   (void)write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
@@ -85,6 +87,7 @@ Status build(const InitContext& context) {
   const auto& name = context.request.hostname;
   if (::sethostname(name.data(), name.size()) != 0) return errno_error(errno, "sethostname");
   HARENA_TRY_STATUS(loopback_up());
+  fault_point("init.named");
   HARENA_TRY_STATUS(enter_root_tree(context.request, {context.root_mount, context.tools_mount, context.host_mounts}, context.spot));
   HARENA_TRY_STATUS(become_nobody_inside(context.namespaces, context.request.first_id));
   return give_everything_up();

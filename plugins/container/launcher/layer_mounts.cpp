@@ -20,7 +20,7 @@ Result<UniqueFd> LayerMounts::mount_image(int image_fd) const {
     if (direct.ok()) return direct;
     refusal = " (and not from the file: " + direct.error().message + ")";
   }
-  HARENA_TRY(LoopDevice loop, attach_loop_device(image_fd));
+  HARENA_TRY(LoopDevice loop, attach_loop_device(image_fd, LoopAccess::read_only));
   auto mounted = new_filesystem("erofs", {{"source", loop.path}, {"ro", ""}}, kAttributes);
   if (!mounted.ok()) mounted.error().message += refusal;
   return mounted;

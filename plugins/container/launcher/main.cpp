@@ -25,6 +25,7 @@
 #include "plugins/container/launcher/pruned_namespace.hpp"
 #include "plugins/container/launcher/sandbox_builder.hpp"
 #include "plugins/container/launcher/tools_mount.hpp"
+#include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 
 namespace harena::container {
@@ -71,8 +72,9 @@ Result<Fields> Launcher::hello(const Fields& request, std::vector<UniqueFd>& fds
 }
 
 Status Launcher::create(const Fields& fields, std::vector<UniqueFd> raw_fds) {
+  fault_point("launcher.asked");
   HARENA_TRY(auto request, SandboxRequest::decode(fields));
-  HARENA_TRY(auto fds, SandboxFds::take(std::move(raw_fds), request.mount_targets.size()));
+  HARENA_TRY(auto fds, SandboxFds::take(std::move(raw_fds), request.disk, request.mount_targets.size()));
   std::vector<std::string> paths;
   for (const auto& digest : request.layers) {
     HARENA_TRY(std::string path, layers_->path_of(digest));
@@ -84,6 +86,7 @@ Status Launcher::create(const Fields& fields, std::vector<UniqueFd> raw_fds) {
   arguments.exit_signal = SIGCHLD;
   arguments.cgroup = static_cast<std::uint64_t>(fds.shim_cgroup.get());
   const long pid = ::syscall(SYS_clone3, &arguments, sizeof arguments);
+  if (pid != 0) fault_point("launcher.cloned");
   if (pid < 0) return errno_error(errno, "clone3 of a sandbox's builder");
   if (pid == 0) {
     build_sandbox({request, fds, std::move(paths), scratch, namespaces_->seed.get(), namespaces_->work,

@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "sdk/support/files.hpp"
+#include "sdk/support/loop_device.hpp"
 #include "sdk/support/mount_api.hpp"
 
 namespace harena::container {
@@ -24,6 +26,31 @@ Status attach_layers(const std::vector<std::string>& paths, int user_namespace, 
     HARENA_TRY_STATUS(attach_at(layer.get(), folder, std::to_string(i)));
   }
   return {};
+}
+
+constexpr unsigned kDiskAttributes = kMountNoDev | kMountNoSuid;
+
+/// No journal: what a crash leaves of it is thrown away. `discard`: what is deleted inside comes back to the host.
+Result<UniqueFd> mount_disk(int image) {
+  HARENA_TRY(LoopDevice loop, attach_loop_device(image, LoopAccess::read_write));
+  return new_filesystem("ext4", {{"source", loop.path}, {"noinit_itable", ""}, {"discard", ""}, {"errors", "remount-ro"}}, kDiskAttributes);
+}
+
+Status make_disk_folders(int disk, std::uint32_t first_id) {
+  for (const char* name : {"u", "w"}) {
+    HARENA_TRY(UniqueFd folder, ensure_directory(disk, name, 0755));
+    if (::fchown(folder.get(), first_id, first_id) != 0) return errno_error(errno, "chown the upper folder");
+  }
+  return {};
+}
+
+/// What holds u and w.
+Result<UniqueFd> mount_writable(const SandboxRequest& request, int disk_image) {
+  if (!request.disk) return clone_mount(AT_FDCWD, request.state_dir);
+  auto disk = mount_disk(disk_image);
+  if (!disk.ok()) return infrastructure_error(ErrorCode::unavailable, "disk", "the sandbox's disk can't be mounted: " + disk.error().message);
+  HARENA_TRY_STATUS(make_disk_folders(disk->get(), request.first_id));
+  return disk;
 }
 
 /// overlayfs wants the topmost layer first.
@@ -45,11 +72,11 @@ Result<UniqueFd> overlay_here(const SandboxRequest& request) {
 }  // namespace
 
 Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const std::vector<std::string>& layer_paths,
-                                    int user_namespace, const std::string& folder) {
+                                    int disk_image, int user_namespace, const std::string& folder) {
   HARENA_TRY(UniqueFd spot, ensure_directory(AT_FDCWD, folder, 0700));
   Status ready = attach_layers(layer_paths, user_namespace, spot.get());
   if (ready.ok()) {
-    auto state = clone_mount(AT_FDCWD, request.state_dir);
+    auto state = mount_writable(request, disk_image);
     ready = state.ok() ? attach_at(state->get(), spot.get(), "s") : Status(std::move(state).error());
   }
   if (ready.ok() && ::fchdir(spot.get()) != 0) ready = errno_error(errno, "fchdir");

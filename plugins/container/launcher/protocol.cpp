@@ -8,6 +8,9 @@ Fields SandboxRequest::encode() const {
   fields.set("shm_bytes", shm_bytes);
   fields.set("readonly_rootfs", readonly_rootfs ? 1 : 0);
   fields.set("capabilities", static_cast<std::int64_t>(capabilities));
+  fields.set("disk", disk ? 1 : 0);
+  fields.set_list("rlimits", rlimits);
+  fields.set_list("lxcfs", lxcfs);
   fields.set_list("layers", layers);
   fields.set_list("tmpfs", tmpfs);
   fields.set_list("mount_targets", mount_targets);
@@ -27,6 +30,10 @@ Result<SandboxRequest> SandboxRequest::decode(const Fields& fields) {
   request.first_id = static_cast<std::uint32_t>(first_id);
   request.readonly_rootfs = readonly_rootfs != 0;
   request.capabilities = static_cast<std::uint64_t>(capabilities);
+  HARENA_TRY(auto disk, fields.number("disk"));
+  request.disk = disk != 0;
+  request.rlimits = fields.list("rlimits");
+  request.lxcfs = fields.list("lxcfs");
   request.layers = fields.list("layers");
   request.tmpfs = fields.list("tmpfs");
   request.mount_targets = fields.list("mount_targets");

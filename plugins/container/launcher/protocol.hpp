@@ -10,7 +10,7 @@
 // verb=layer   digest=D                       fds: reply, image file
 // verb=drop    digest=D                       fds: reply
 // verb=create  (SandboxRequest)               fds: reply, v2 cgroup, shim's cgroup, listening socket, seccomp program,
-//                                                   folders of the host (detached mounts)..., v1 tasks...
+//                                                  disk image (if disk=1), folders of the host (detached mounts)..., v1 tasks...
 //
 // Answers: ok=1 with fields, or code= cause= part= message=. create answers twice: first {ok, init_pid, init_start, shim_pid,
 // shim_start, stages}, then, from the shim itself, any packet once it listens; the end of the socket in between is a failure.
@@ -24,12 +24,14 @@
 namespace harena::container {
 
 inline constexpr int kControlFd = 3;
+/// Where every distribution mounts it.
+inline constexpr const char* kLxcfsFolder = "/var/lib/lxcfs";
 
 /// What the launcher needs to make one sandbox.
 struct SandboxRequest {
   std::string id;
   std::uint32_t first_id = 0;
-  /// Holds u (upper), w (work) and session (the shim's run dir), all made by the plugin.
+  /// Holds u (upper), w (work) and session (the shim's run dir), all made by the plugin; without u and w if there is a disk.
   std::string state_dir;
   std::vector<std::string> layers;  // digests, lowest first
   std::string hostname;
@@ -39,6 +41,14 @@ struct SandboxRequest {
   /// Where the folders of the host go, in the order of their descriptors.
   std::vector<std::string> mount_targets;
   bool readonly_rootfs = false;
+  /// The upper is on a file system of its own, whose image is a descriptor of the request.
+  bool disk = false;
+  /// Of every command: "nofile=65536", "core=0", "fsize=4096".
+  std::vector<std::string> rlimits;
+  /// Files of lxcfs to put over their namesakes: "proc/meminfo" below kLxcfsFolder.
+  std::vector<std::string> lxcfs;
+  /// Which mount of lxcfs is meant: for the plugin's end, which starts the launcher anew after a restart of lxcfs. Not sent.
+  std::uint64_t lxcfs_mount = 0;
   std::uint64_t capabilities = 0;
   std::vector<std::string> environment;  // K=V
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "plugins/container/launcher/lxcfs_mounts.hpp"
 #include "plugins/container/launcher/tools_mount.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/support/files.hpp"
@@ -220,6 +221,7 @@ Status enter_root_tree(const SandboxRequest& request, const TreeMounts& mounts, 
   HARENA_TRY_STATUS(mask_files(root, dev.get()));
   HARENA_TRY_STATUS(mask_folders(root, request));
   HARENA_TRY_STATUS(make_read_only(root));
+  HARENA_TRY_STATUS(mount_lxcfs(request, root));
   HARENA_TRY_STATUS(write_names(root, request));
   HARENA_TRY_STATUS(mount_tmpfs_list(root, request));
   for (std::size_t i = 0; i < mounts.of_host.size(); ++i) {

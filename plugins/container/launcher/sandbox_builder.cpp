@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,9 +16,11 @@
 #include "plugins/container/launcher/init_process.hpp"
 #include "plugins/container/launcher/overlay_root.hpp"
 #include "plugins/container/launcher/tools_mount.hpp"
+#include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/mount_api.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/support/resource_limit.hpp"
 
 namespace harena::container {
 namespace {
@@ -82,8 +85,11 @@ Status await_init(int status_socket) {
 Result<Init> make_init(const BuilderContext& context, Stages& stages) {
   HARENA_TRY(auto namespaces, NamespaceHolder::make(context.request.first_id));
   stages.mark("namespaces");
-  HARENA_TRY(UniqueFd root, mount_overlay_root(context.request, context.layer_paths, namespaces.user_namespace(), context.scratch_folder));
+  fault_point("builder.namespaces");
+  HARENA_TRY(UniqueFd root, mount_overlay_root(context.request, context.layer_paths, context.fds.disk.get(), namespaces.user_namespace(),
+                                              context.scratch_folder));
   stages.mark("overlay");
+  fault_point("builder.overlay");
   UniqueFd tools;
   if (!context.tools.empty()) {
     HARENA_TRY(tools, clone_mount(AT_FDCWD, context.tools));
@@ -104,6 +110,7 @@ Result<Init> make_init(const BuilderContext& context, Stages& stages) {
   status.second.reset();
   HARENA_TRY_STATUS(await_init(status.first.get()));
   stages.mark("init");
+  fault_point("builder.init");
   return init;
 }
 
@@ -133,6 +140,10 @@ std::vector<std::string> shim_arguments(const BuilderContext& context, const Ini
     arguments.push_back("--tools");
     arguments.push_back(kToolsPath);
   }
+  for (const auto& limit : context.request.rlimits) {
+    arguments.push_back("--rlimit");
+    arguments.push_back(limit);
+  }
   for (const auto& variable : context.request.environment) {
     arguments.push_back("--environment");
     arguments.push_back(variable);
@@ -153,8 +164,20 @@ Status shim_streams(const BuilderContext& context) {
   return {};
 }
 
+/// The shim gives its commands the limit; it can't when its own hard limit, which came down from the daemon's, is lower.
+Status allow_rlimit(const std::string& text) {
+  HARENA_TRY(auto wanted, ResourceLimit::parse(text));
+  rlimit own{};
+  if (::getrlimit(wanted.resource, &own) != 0) return errno_error(errno, "getrlimit");
+  if (own.rlim_max >= wanted.value) return {};
+  own.rlim_max = wanted.value;
+  if (::setrlimit(wanted.resource, &own) != 0) return errno_error(errno, "raise the limit " + text);
+  return {};
+}
+
 Status become_shim(const BuilderContext& context, const Init& init, const Stages& stages) {
   HARENA_TRY_STATUS(shim_streams(context));
+  for (const auto& limit : context.request.rlimits) HARENA_TRY_STATUS(allow_rlimit(limit));
   HARENA_TRY(auto self, process_ref(::getpid()));
   HARENA_TRY(auto other, process_ref(init.pid));
   Fields answer{{"ok", "1"}, {"stages", stages.text()}};
@@ -163,11 +186,13 @@ Status become_shim(const BuilderContext& context, const Init& init, const Stages
   answer.set("init_pid", std::int64_t{other.pid});
   answer.set("init_start", static_cast<std::int64_t>(other.start_ticks));
   HARENA_TRY_STATUS(send_packet(context.fds.reply.get(), answer.encode()));
+  fault_point("builder.answered");
   auto arguments = shim_arguments(context, init);
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  char* environment[] = {nullptr};
+  std::string fault = fault_variable();
+  char* environment[] = {fault.empty() ? nullptr : fault.data(), nullptr};
   // By descriptor: the program's path may not exist in the seed namespace (a separate /usr).
   ::syscall(SYS_execveat, context.shim_program, "", argv.data(), environment, AT_EMPTY_PATH);
   return errno_error(errno, "execute the shim");
@@ -175,10 +200,11 @@ Status become_shim(const BuilderContext& context, const Init& init, const Stages
 
 }  // namespace
 
-Result<SandboxFds> SandboxFds::take(std::vector<UniqueFd> fds, std::size_t host_mounts) {
-  constexpr std::size_t kFixed = 5;
-  if (fds.size() < kFixed + host_mounts) {
-    return make_error(ErrorCode::internal, "a create request with " + std::to_string(fds.size()) + " descriptors; at least " + std::to_string(kFixed + host_mounts) + " are right");
+Result<SandboxFds> SandboxFds::take(std::vector<UniqueFd> fds, bool with_disk, std::size_t host_mounts) {
+  const std::size_t fixed = with_disk ? 6 : 5;
+  if (fds.size() < fixed + host_mounts) {
+    return make_error(ErrorCode::internal, "a create request with " + std::to_string(fds.size()) + " descriptors; at least " +
+                                               std::to_string(fixed + host_mounts) + " are right");
   }
   SandboxFds result;
   result.reply = std::move(fds[0]);
@@ -186,7 +212,8 @@ Result<SandboxFds> SandboxFds::take(std::vector<UniqueFd> fds, std::size_t host_
   result.shim_cgroup = std::move(fds[2]);
   result.listen = std::move(fds[3]);
   result.seccomp = std::move(fds[4]);
-  for (std::size_t i = kFixed; i < fds.size(); ++i) (i < kFixed + host_mounts ? result.host_mounts : result.v1_tasks).push_back(std::move(fds[i]));
+  if (with_disk) result.disk = std::move(fds[5]);
+  for (std::size_t i = fixed; i < fds.size(); ++i) (i < fixed + host_mounts ? result.host_mounts : result.v1_tasks).push_back(std::move(fds[i]));
   return result;
 }
 

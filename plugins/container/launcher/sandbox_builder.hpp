@@ -10,9 +10,10 @@ namespace harena::container {
 /// Descriptors of a create request, in the order of protocol.hpp.
 struct SandboxFds {
   UniqueFd reply, cgroup, shim_cgroup, listen, seccomp;
+  UniqueFd disk;  // only if the request says so
   std::vector<UniqueFd> host_mounts;
   std::vector<UniqueFd> v1_tasks;
-  static Result<SandboxFds> take(std::vector<UniqueFd> fds, std::size_t host_mounts);
+  static Result<SandboxFds> take(std::vector<UniqueFd> fds, bool with_disk, std::size_t host_mounts);
 };
 
 struct BuilderContext {

@@ -118,7 +118,7 @@ TEST_F(Container, BadParametersAreNamed) {
     EXPECT_EQ(outcome.status, HARENA_INVALID_ARGUMENT) << params;
     EXPECT_NE(outcome.message.find(named), std::string::npos) << outcome.message;
   }
-  EXPECT_EQ(backend_->create(new_id(), {{"disk_bytes", 1}}).status, HARENA_UNIMPLEMENTED);
+  EXPECT_EQ(backend_->create(new_id(), {{"disk_bytes", 1}}).status, HARENA_INVALID_ARGUMENT);
   EXPECT_EQ(backend_->create(new_id(), {{"network", {{"mode", "host"}}}}).status, HARENA_UNIMPLEMENTED);
   EXPECT_EQ(backend_->create("UPPER/..", {}).status, HARENA_INVALID_ARGUMENT);
 }

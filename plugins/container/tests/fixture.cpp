@@ -56,7 +56,7 @@ std::string make_image() {
     if (!fs::exists(candidate)) continue;
     fs::copy_file(candidate, root / "bin/busybox", fs::copy_options::overwrite_existing);
     for (const char* name : {"sh", "ls", "cat", "id", "ps", "sleep", "dd", "mount", "umount", "chattr", "touch", "rm", "mkdir", "hostname", "kill", "head",
-                             "stat", "tail", "wc", "yes", "grep", "true", "false", "ip", "unshare", "mknod", "chown", "chroot", "find", "readlink", "env", "test", "seq"}) {
+                             "stat", "tail", "wc", "yes", "grep", "true", "false", "ip", "unshare", "mknod", "chown", "chroot", "find", "readlink", "env", "test", "seq", "df", "nproc", "free", "uptime"}) {
       std::error_code ignored;
       fs::create_symlink("busybox", root / "bin" / name, ignored);
     }

@@ -20,6 +20,7 @@
 
 #include "sdk/support/capabilities.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/support/resource_limit.hpp"
 #include "sdk/support/seccomp_program.hpp"
 
 namespace {
@@ -28,6 +29,7 @@ struct Options {
   std::map<std::string, std::string> values;
   std::vector<int> v1_tasks;
   std::vector<std::string> environment;
+  std::vector<harena::ResourceLimit> rlimits;
   int fd(const char* name) const { return std::atoi(values.at(name).c_str()); }
 };
 
@@ -36,6 +38,7 @@ Options parse(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--v1-tasks-fd") == 0) options.v1_tasks.push_back(std::atoi(argv[i + 1]));
     else if (std::strcmp(argv[i], "--environment") == 0) options.environment.push_back(argv[i + 1]);
+    else if (std::strcmp(argv[i], "--rlimit") == 0) options.rlimits.push_back(harena::ResourceLimit::parse(argv[i + 1]).value());
     else options.values[argv[i]] = argv[i + 1];
   }
   return options;
@@ -65,6 +68,9 @@ Options parse(int argc, char** argv) {
   ::dup2(out, 1);
   ::dup2(out, 2);
   ::close_range(3, ~0u, 0);
+  for (const auto& limit : options.rlimits) {
+    if (!limit.apply().ok()) fail("setrlimit");
+  }
   ::execvpe(argv[0], argv.data(), environment.data());
   fail("exec");
 }

@@ -1,0 +1,55 @@
+#include "plugins/container/sandbox_folders.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "sdk/support/files.hpp"
+
+namespace harena::container {
+namespace {
+constexpr int kBacklog = 1024;
+}
+
+Result<UniqueFd> listen_at(const std::string& endpoint) {
+  if (endpoint.size() >= sizeof(sockaddr_un::sun_path)) {
+    return make_error(ErrorCode::failed_precondition, "the session socket's path " + endpoint + " has " + std::to_string(endpoint.size()) +
+                                                          " bytes; the kernel allows 107: use a shorter run directory");
+  }
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return errno_error(errno, "socket");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  endpoint.copy(address.sun_path, sizeof address.sun_path - 1);
+  // Mode of the socket from the start: no umask games in a process with threads.
+  ::fchmod(socket.get(), 0600);
+  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return errno_error(errno, "bind " + endpoint);
+  if (::listen(socket.get(), kBacklog) != 0) return errno_error(errno, "listen on " + endpoint);
+  return socket;
+}
+
+Status make_folders(const std::string& state_dir, std::uint32_t first_id) {
+  HARENA_TRY(UniqueFd state, open_directory(AT_FDCWD, state_dir));
+  for (const auto& [name, mode] : {std::pair("u", 0755u), std::pair("w", 0755u), std::pair("session", 0700u)}) {
+    HARENA_TRY(UniqueFd folder, ensure_directory(state.get(), name, mode));
+    if (name[0] == 's') continue;
+    if (::fchmod(folder.get(), mode) != 0 || ::fchown(folder.get(), first_id, first_id) != 0) return errno_error(errno, "chown the upper folder");
+  }
+  return {};
+}
+
+Status remove_sandbox_files(const SandboxState& state) {
+  if (state.state_dir.empty()) return {};
+  ::unlink(state.endpoint.c_str());
+  auto folder = open_directory(AT_FDCWD, state.state_dir);
+  if (!folder.ok()) return {};  // gone already
+  for (const char* name : {"u", "w", "session"}) HARENA_TRY_STATUS(remove_tree_at(folder->get(), name));
+  return {};
+}
+
+}  // namespace harena::container

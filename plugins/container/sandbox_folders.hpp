@@ -1,0 +1,19 @@
+#pragma once
+// The files of one sandbox on the host: its folders below state_dir, and its socket below run_dir.
+
+#include <cstdint>
+#include <string>
+
+#include "plugins/container/sandbox_state.hpp"
+#include "sdk/base/unique_fd.hpp"
+
+namespace harena::container {
+
+/// state_dir/{u,w,session}: upper and work folder (the sandbox's root owns them), and the shim's.
+Status make_folders(const std::string& state_dir, std::uint32_t first_id);
+/// A listening socket at `endpoint`, mode 0600. failed_precondition when the path is longer than the kernel allows (107 bytes).
+Result<UniqueFd> listen_at(const std::string& endpoint);
+/// All of it; idempotent. What the sandbox wrote is an enemy's tree.
+Status remove_sandbox_files(const SandboxState& state);
+
+}  // namespace harena::container
