@@ -234,9 +234,11 @@ void Sandbox::restore_process_defaults() const {
   for (int signal : {SIGPIPE, SIGHUP}) ::signal(signal, SIG_DFL);
   reset_ignored_signals();
   ::setrlimit(RLIMIT_NOFILE, &open_files_);
-  if (!oom_adjusted_) return;
+  if (!oom_adjusted_ && !has_namespaces()) return;
+  // Where shim and init couldn't be protected from the OOM killer (no CAP_SYS_RESOURCE), commands are offered to it first.
+  const std::string_view score = oom_adjusted_ ? "0" : "500";
   UniqueFd adj(open_at(host_proc_.get(), "self/oom_score_adj", O_WRONLY));
-  if (adj) (void)!::write(adj.get(), "0", 1);
+  if (adj) (void)!::write(adj.get(), score.data(), score.size());
 }
 
 bool Sandbox::init_is_dying() const {

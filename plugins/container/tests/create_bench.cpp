@@ -1,20 +1,14 @@
 // How long create, a first command and stop take, and where create's time goes, beside the bare floor (clone with all
 // namespaces, overlay, pivot_root, exec) in the same run: container_create_bench [rounds]
 
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
 
+#include "plugins/container/tests/bare_floor.hpp"
 #include "plugins/container/tests/fixture.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/support/process.hpp"
@@ -30,30 +24,6 @@ double percentile(std::vector<double> values, double p) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   return values[std::min(values.size() - 1, static_cast<std::size_t>(p * static_cast<double>(values.size())))];
-}
-
-int bare_child(void* raw) {
-  const auto& folder = *static_cast<const std::string*>(raw);
-  const std::string options = "lowerdir=" + folder + "/lower,upperdir=" + folder + "/u,workdir=" + folder + "/w";
-  const std::string root = folder + "/root";
-  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-  if (::mount("overlay", root.c_str(), "overlay", 0, options.c_str()) != 0) ::_exit(1);
-  if (::chdir(root.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 || ::umount2(".", MNT_DETACH) != 0) ::_exit(2);
-  ::execl("/bin/true", "true", nullptr);
-  ::_exit(3);
-}
-
-/// The floor of environment.md.
-double bare(const std::string& folder) {
-  for (const char* name : {"u", "w"}) ::mkdir((folder + "/" + name).c_str(), 0755);
-  alignas(16) static char stack[65536];
-  const std::int64_t start = monotonic_now_ns();
-  const int pid = ::clone(bare_child, stack + sizeof stack, CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | SIGCHLD,
-                          const_cast<std::string*>(&folder));
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  if (status != 0) std::fprintf(stderr, "bare floor failed: %d\n", status);
-  return ms_since(start);
 }
 
 void report(const char* name, const std::vector<double>& values) {
@@ -95,7 +65,11 @@ int main(int argc, char** argv) {
   std::vector<double> floors, creates, commands, stops;
   std::map<std::string, std::vector<double>> stages;
   for (int i = 0; i < rounds; ++i) {
-    floors.push_back(bare(floor));
+    {
+      const std::int64_t begun = monotonic_now_ns();
+      if (bare_floor(floor) != 0) return std::puts("the bare floor failed"), 1;
+      floors.push_back(ms_since(begun));
+    }
     const std::string id = new_id();
     std::int64_t start = monotonic_now_ns();
     auto made = backend.create(id);

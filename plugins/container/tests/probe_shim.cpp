@@ -53,6 +53,11 @@ Options parse(int argc, char** argv) {
   for (int fd : options.v1_tasks) {
     if (::write(fd, "0", 1) != 1) fail("join v1");
   }
+  // As harena-shim does where it couldn't protect the init from the OOM killer.
+  if (const int score = ::open("/proc/self/oom_score_adj", O_WRONLY); score >= 0) {
+    (void)!::write(score, "500", 3);
+    ::close(score);
+  }
   constexpr int kAll = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   if (::setns(options.fd("--init-pidfd"), kAll) != 0) fail("setns");
   if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0 || ::chdir("/") != 0) fail("become root");

@@ -1,0 +1,218 @@
+"""A container's life through the API beside what a user would pick instead: bare floor, bwrap, runc, podman.
+
+Usage: containers_bench.py [life|burst|idle|neighbours|all] [ROUNDS], with HARENA_BUILD_DIR set (bench/run.sh does). Every round takes
+one of each, so that a busy machine is busy for all; figures are medians and their ratios. It starts a daemon of its own on free ports
+and leaves nothing behind.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ["HARENA_BUILD_DIR"])
+sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "sdk" / "python")]
+
+from conftest import IMAGE, Harenad, remove_own_cgroups, stop_everything  # noqa: E402
+from http_api import Api  # noqa: E402
+
+KEEP_RATIO_OF_FLOOR, KEEP_RATIO_OF_RUNC = 3.0, 3.0
+
+
+def milliseconds(body):
+    begun = time.monotonic()
+    body()
+    return (time.monotonic() - begun) * 1000
+
+
+def command_line(words):
+    return lambda: subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+def runc_bundle(folder, rootfs):
+    bundle = folder / "bundle"
+    bundle.mkdir()
+    subprocess.run(["runc", "spec"], cwd=bundle, check=True)
+    spec = json.loads((bundle / "config.json").read_text())
+    spec["process"].update(terminal=False, args=["/bin/true"])
+    spec["root"] = {"path": str(rootfs), "readonly": False}
+    (bundle / "config.json").write_text(json.dumps(spec))
+    return bundle
+
+
+def peers(folder, rootfs):
+    """name: one whole life of /bin/true; only those that run here."""
+    found = {}
+    floor = subprocess.Popen([str(BUILD / "bin" / "container_floor"), str(rootfs), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def bare():
+        floor.stdin.write(b"\n")
+        floor.stdin.flush()
+        assert floor.stdout.readline() == b"0\n"
+
+    found["bare floor"] = bare
+    if shutil.which("bwrap"):
+        found["bwrap"] = command_line(["bwrap", "--bind", str(rootfs), "/", "--proc", "/proc", "--dev", "/dev", "--unshare-all", "/bin/true"])
+    if shutil.which("runc"):
+        bundle = runc_bundle(folder, rootfs)
+        found["runc run"] = command_line(["runc", "run", "--bundle", str(bundle), f"bench-{os.getpid()}"])
+    if shutil.which("podman"):
+        found["podman run"] = command_line(["podman", "run", "--rm", "--network", "none", "--rootfs", str(rootfs), "/bin/true"])
+    for name in list(found):
+        try:
+            found[name]()
+        except (subprocess.CalledProcessError, AssertionError, BrokenPipeError) as error:
+            print(f"  {name} doesn't run here: {error}")
+            del found[name]
+    return floor, found
+
+
+def bench_life(daemon, folder, rounds):
+    api = Api(daemon)
+    parts = {"create": [], "first true": [], "stop": []}
+
+    def life():
+        marks = [time.monotonic()]
+        box = api.create(IMAGE)
+        marks.append(time.monotonic())
+        assert box.run(argv=["/bin/true"])["exit"]["code"] == 0
+        marks.append(time.monotonic())
+        box.stop()
+        marks.append(time.monotonic())
+        for name, begun, ended in zip(parts, marks, marks[1:]):
+            parts[name].append((ended - begun) * 1000)
+
+    floor, ways = peers(folder, folder / "tiny")
+    ways["harena API"] = life
+    taken = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            taken[name].append(milliseconds(way))
+    floor.stdin.close()
+    floor.wait()
+    medians = {name: statistics.median(values) for name, values in taken.items()}
+    for name, value in medians.items():
+        print(f"  {name:12} {value:8.2f} ms   {value / medians['harena API']:6.2f} x harena   p90 {sorted(taken[name])[len(taken[name]) * 9 // 10]:8.2f}")
+    for name, values in parts.items():
+        print(f"    {name:10} {statistics.median(values):8.2f} ms")
+    ratio = medians["harena API"] / medians["bare floor"]
+    print(f"  create + first true + stop: {ratio:.2f} x the floor (promised: at most {KEEP_RATIO_OF_FLOOR})")
+    if "runc run" in medians:
+        print(f"  runc takes {medians['runc run'] / medians['harena API']:.2f} x as long (promised: at least {KEEP_RATIO_OF_RUNC})")
+
+
+def bench_burst(daemon, count=500):
+    api = Api(daemon, timeout=300)
+    latencies, boxes, failed = [], [], []
+    lock, todo = threading.Lock(), list(range(count))
+    begun = time.monotonic()
+
+    def work():
+        while True:
+            with lock:
+                if not todo:
+                    return
+                todo.pop()
+            start = time.monotonic()
+            try:
+                box = api.create(IMAGE, memory="64MiB")
+                with lock:
+                    boxes.append(box)
+                    latencies.append(time.monotonic() - start)
+            except Exception as error:  # counted: the promise is that all succeed
+                failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(64)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    took = time.monotonic() - begun
+    print(f"  burst of {count}: {len(failed)} failed, {count / took:.0f} a second, p99 {sorted(latencies)[len(latencies) * 99 // 100]:.2f} s"
+          " (promised: none, 150, 3 s)")
+    for box in boxes:
+        box.stop()
+
+
+def memory_of(pid):
+    """Private pages of a process: what it costs that nobody else holds."""
+    return sum(int(line.split()[1]) for line in open(f"/proc/{pid}/smaps_rollup") if line.startswith(("Private_Clean", "Private_Dirty")))
+
+
+def bench_idle(daemon, count=100):
+    api = Api(daemon)
+
+    def platform():
+        pids = []
+        for procs in Path("/sys/fs/cgroup").glob(f"**/harena/it{os.getpid()}/**/cgroup.procs"):
+            pids += [int(pid) for pid in procs.read_text().split()]
+        return sum(memory_of(pid) for pid in set(pids) | {daemon.process.pid})
+
+    warm = api.create(IMAGE)
+    before = platform()
+    boxes = [api.create(IMAGE) for _ in range(count)]
+    each = (platform() - before) / count
+    print(f"  an idle container: {each / 1024:.2f} MiB of shim, init and harenad (promised: under 1.5)")
+    for box in [warm, *boxes]:
+        box.stop()
+
+
+def exec_p99(box, seconds):
+    taken, until = [], time.monotonic() + seconds
+    while time.monotonic() < until:
+        taken.append(milliseconds(lambda: box.run(argv=["/bin/true"])))
+    return sorted(taken)[len(taken) * 99 // 100], len(taken)
+
+
+def bench_neighbours(daemon, seconds=10):
+    """A fork bomb, a memory bomb and a disk filler, each with half a core; the neighbour's exec."""
+    api = Api(daemon)
+    quiet = api.create(IMAGE)
+    exec_p99(quiet, 1)
+    idle, n = exec_p99(quiet, seconds)
+    bombs = [api.create(IMAGE, cpu=0.25, memory="64MiB", pids=64, disk="64MiB") for _ in range(3)]
+    bombs[0].start(shell="while true; do sh -c 'while true; do true & done'; done")
+    bombs[1].start(shell="while true; do dd if=/dev/zero of=/dev/shm/x bs=1M 2>/dev/null; head -c 1G /dev/zero | tail; done")
+    bombs[2].start(shell="while true; do dd if=/dev/zero of=/fill bs=1M 2>/dev/null; rm /fill; done")
+    under, m = exec_p99(quiet, seconds)
+    print(f"  the neighbour's exec p99: {idle:.1f} ms idle ({n}), {under:.1f} ms beside the bombs ({m}): {under / idle:.2f} x (promised: 2)")
+    for box in [quiet, *bombs]:
+        box.stop()
+
+
+def main():
+    what = sys.argv[1] if len(sys.argv) > 1 else "all"
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+    folder = Path(tempfile.mkdtemp(prefix="harena-bench-"))
+    daemon = Harenad(folder)
+    config = json.loads(daemon.config.read_text())
+    config["plugins"]["container"]["config"]["id_ranges"] = 1024
+    daemon.config.write_text(json.dumps(config))
+    try:
+        daemon.start()
+        subprocess.run([str(SOURCE / "tests" / "support" / "tiny_image.sh"), str(folder / "tiny")], check=True, stdout=subprocess.DEVNULL)
+        with daemon.client() as client:
+            client.images.import_image(IMAGE, folder=str(folder / "tiny"))
+        print(f"containers, load before: {open('/proc/loadavg').read().split()[0]} on {os.cpu_count()} cores")
+        if what in ("life", "all"):
+            bench_life(daemon, folder, rounds)
+        if what in ("burst", "all"):
+            bench_burst(daemon)
+        if what in ("idle", "all"):
+            bench_idle(daemon)
+        if what in ("neighbours", "all"):
+            bench_neighbours(daemon)
+        stop_everything(daemon)
+    finally:
+        daemon.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+        remove_own_cgroups()
+
+
+if __name__ == "__main__":
+    main()
