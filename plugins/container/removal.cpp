@@ -65,11 +65,13 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   fault_point("remove.groups");
+  // While the shim tells its clients and ends.
+  HARENA_TRY_STATUS(remove_upper(state));
   // A builder that was killed before its init had joined a group can't have left one: init is born in its group.
   HARENA_TRY_STATUS(end_shim(engine.cgroups, id, state.shim, deadline));
   fault_point("remove.platform");
   if (!record) return {};
-  HARENA_TRY_STATUS(remove_sandbox_files(state));
+  HARENA_TRY_STATUS(remove_session(state));
   fault_point("remove.files");
   if (!state.layers.empty()) engine.launcher->release_layers(state.layers);
   if (record->first_id != 0) ids_.release(record->first_id);

@@ -7,14 +7,25 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <initializer_list>
 #include <utility>
 
 #include "sdk/support/files.hpp"
 
 namespace harena::container {
 namespace {
+
 constexpr int kBacklog = 1024;
+
+Status remove_parts(const SandboxState& state, std::initializer_list<const char*> names) {
+  if (state.state_dir.empty()) return {};
+  auto folder = open_directory(AT_FDCWD, state.state_dir);
+  if (!folder.ok()) return {};  // gone already
+  for (const char* name : names) HARENA_TRY_STATUS(remove_tree_at(folder->get(), name));
+  return {};
 }
+
+}  // namespace
 
 Result<UniqueFd> listen_at(const std::string& endpoint) {
   if (endpoint.size() >= sizeof(sockaddr_un::sun_path)) {
@@ -43,13 +54,11 @@ Status make_folders(const std::string& state_dir, std::uint32_t first_id) {
   return {};
 }
 
-Status remove_sandbox_files(const SandboxState& state) {
-  if (state.state_dir.empty()) return {};
-  ::unlink(state.endpoint.c_str());
-  auto folder = open_directory(AT_FDCWD, state.state_dir);
-  if (!folder.ok()) return {};  // gone already
-  for (const char* name : {"u", "w", "session"}) HARENA_TRY_STATUS(remove_tree_at(folder->get(), name));
-  return {};
+Status remove_upper(const SandboxState& state) { return remove_parts(state, {"u", "w"}); }
+
+Status remove_session(const SandboxState& state) {
+  if (!state.endpoint.empty()) ::unlink(state.endpoint.c_str());
+  return remove_parts(state, {"session"});
 }
 
 }  // namespace harena::container

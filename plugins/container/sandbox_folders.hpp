@@ -13,7 +13,9 @@ namespace harena::container {
 Status make_folders(const std::string& state_dir, std::uint32_t first_id);
 /// A listening socket at `endpoint`, mode 0600. failed_precondition when the path is longer than the kernel allows (107 bytes).
 Result<UniqueFd> listen_at(const std::string& endpoint);
-/// All of it; idempotent. What the sandbox wrote is an enemy's tree.
-Status remove_sandbox_files(const SandboxState& state);
+/// What the sandbox wrote: an enemy's tree. Idempotent. No process of the sandbox may live any more.
+Status remove_upper(const SandboxState& state);
+/// Socket and the shim's folder. Idempotent.
+Status remove_session(const SandboxState& state);
 
 }  // namespace harena::container
