@@ -37,11 +37,16 @@ add_compile_definitions(
 
 if(HARENA_SANITIZE)
   # gcc warns of std::regex's own variables once they are instrumented (PR 105562).
-  add_compile_options(-fsanitize=${HARENA_SANITIZE} -fno-omit-frame-pointer -Wno-maybe-uninitialized)
+  add_compile_options(-fsanitize=${HARENA_SANITIZE} -fno-omit-frame-pointer)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${HARENA_SANITIZE})
   if(HARENA_SANITIZE MATCHES "thread")
     add_compile_options(-Wno-tsan)  # Asio's fences, which gcc's ThreadSanitizer doesn't model
   endif()
+endif()
+
+if(HARENA_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # coverage of everything that a target links
 endif()
 
 find_program(CCACHE ccache)
