@@ -121,20 +121,26 @@ class Reading {
     ++count_;
     auto taken = take_entry(found);
     HARENA_TRY_STATUS(sink_.begin(taken));
-    if (taken.kind == TarKind::file) HARENA_TRY_STATUS(data());
+    if (taken.kind == TarKind::file) HARENA_TRY_STATUS(data(taken));
     HARENA_TRY_STATUS(sink_.end(taken));
     return true;
   }
 
-  Status data() {
-    for (;;) {
+  Status data(const TarEntry& entry) {
+    for (std::int64_t reached = 0;;) {
       const void* bytes = nullptr;
       std::size_t size = 0;
       la_int64_t offset = 0;
       int got = ::archive_read_data_block(reader_.get(), &bytes, &size, &offset);
       if (got == ARCHIVE_EOF) return {};
       if (got != ARCHIVE_OK && got != ARCHIVE_WARN) return failed();
-      if (size > 0) HARENA_TRY_STATUS(sink_.data(offset, {static_cast<const char*>(bytes), size}));
+      if (size == 0) continue;
+      // A sparse map may say anything; libarchive takes its word.
+      if (offset < reached || offset > entry.size || static_cast<std::int64_t>(size) > entry.size - offset) {
+        return invalid("the archive isn't in order: '" + entry.path + "' has data outside of its " + std::to_string(entry.size) + " bytes");
+      }
+      HARENA_TRY_STATUS(sink_.data(offset, {static_cast<const char*>(bytes), size}));
+      reached = offset + static_cast<std::int64_t>(size);
     }
   }
 

@@ -52,6 +52,8 @@ class Relay:
             server = socket.create_connection(("127.0.0.1", self.target))
             for one, other, limit in ((server, client, self.down), (client, server, self.up)):
                 threading.Thread(target=self.pump, args=(one, other, limit, one is server), daemon=True).start()
+            # The pumps' alone: a name here would keep a cut connection open, and its sender waiting, until the next one comes.
+            del client, server, one, other
 
     def take_cut(self):
         with self.lock:
