@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "sdk/session/hello.hpp"
+#include "sdk/support/landlock.hpp"
 #include "shim/file_verbs.hpp"
 #include "shim/spawn.hpp"
 #include "shim/users.hpp"
@@ -24,6 +25,8 @@ Status enter(const Sandbox& sandbox, const std::string& user) {
     HARENA_TRY(auto identity, resolve_user(user, {}));
     HARENA_TRY_STATUS(become(identity));
   }
+  // It reads names, archives and attributes that the agent wrote.
+  if (sandbox.has_namespaces()) HARENA_TRY_STATUS(confine_file_helper());
   return sandbox.die_with_shim();
 }
 
