@@ -31,6 +31,8 @@ struct Subject {
   const harena_plugin_descriptor* descriptor = nullptr;  // of a linked-in one
   /// Texts "{tmp}" in it become the case's own temporary folder.
   json config = json::object();
+  /// harena-attack, for level 3; empty: those cases are skipped.
+  std::filesystem::path attack_program;
   /// What create requests hold beside ids and folders: params, layers, image_config, env, labels.
   json request = json::object();
 
@@ -116,6 +118,7 @@ std::vector<Case> backend_cases();      // level 2, from here on
 std::vector<Case> backend_call_cases();
 std::vector<Case> backend_verb_cases();
 std::vector<Case> backend_crash_cases();
+std::vector<Case> incident_cases();     // level 3
 std::vector<Case> image_store_cases();
 std::vector<Case> image_store_crash_cases();
 std::vector<Case> state_store_cases();

@@ -16,7 +16,7 @@ using namespace harena;
 using namespace harena::conformance;
 
 struct Arguments {
-  std::string path, config = "{}", request, json_file, junit_file;
+  std::string path, config = "{}", request, json_file, junit_file, attack_program;
   int level = 2;
   std::vector<std::string> names;
   bool list = false;
@@ -33,6 +33,16 @@ Result<std::filesystem::path> library_of(const std::filesystem::path& given) {
   return path.parent_path() / manifest.library;
 }
 
+/// PREFIX/bin has PREFIX/libexec/harena, BUILD/bin has it itself.
+std::filesystem::path find_attack_program() {
+  std::error_code failed;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+  for (const auto& path : {folder / "harena-attack", folder / "../libexec/harena/harena-attack"}) {
+    if (std::filesystem::exists(path, failed)) return path;
+  }
+  return {};
+}
+
 Result<json> parse_object(const std::string& text, const std::string& what) {
   json document = json::parse(text, nullptr, false);
   if (document.is_object()) return document;
@@ -43,6 +53,7 @@ Result<Subject> subject_of(const Arguments& arguments) {
   Subject subject;
   HARENA_TRY(subject.library, library_of(arguments.path));
   HARENA_TRY(subject.config, parse_object(arguments.config, "--config"));
+  subject.attack_program = arguments.attack_program.empty() ? find_attack_program() : std::filesystem::path(arguments.attack_program);
   if (arguments.request.empty()) return subject;
   std::ifstream file(arguments.request);
   if (!file) return make_error(ErrorCode::not_found, "--request: can't read " + arguments.request);
@@ -95,9 +106,10 @@ int main(int argc, char** argv) {
   CLI::App app{"Checks a Harena plugin: each case in a process of its own, named, with what it promises."};
   Arguments a;
   app.add_option("path", a.path, "the plugin's .so, or the folder with its plugin.json");
-  app.add_option("--level", a.level, "0 the file unloaded, 1 loading it, 2 its contracts")->check(CLI::Range(0, 2))->capture_default_str();
+  app.add_option("--level", a.level, "0 the file unloaded, 1 loading it, 2 its contracts, 3 attacks from inside its sandboxes")->check(CLI::Range(0, 3))->capture_default_str();
   app.add_option("--config", a.config, "the plugin's configuration, JSON; {tmp} in it is a folder of each case's own")->capture_default_str();
   app.add_option("--request", a.request, "file with a JSON object: params, layers, image_config, env, labels of create requests");
+  app.add_option("--attack-program", a.attack_program, "harena-attack, for level 3; found beside this program or in libexec/harena");
   app.add_option("--case", a.names, "only these cases");
   app.add_option("--json", a.json_file, "write the report as JSON to this file");
   app.add_option("--junit", a.junit_file, "write the report as JUnit XML to this file");
