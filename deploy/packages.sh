@@ -19,8 +19,9 @@ build_packages() {
 # What a machine that runs sandboxes needs: e2fsprogs makes the disks of limited size, lxcfs (which systemd starts by itself) the views of
 # /proc that show a sandbox its limits. jq is not among them: scripts use python3.
 run_packages() {
+  # apparmor: apparmor_parser, for the profile of sandboxes where the kernel has AppArmor.
   # busybox-static: the trusted tools of sandboxes (deploy/trusted_tools.sh); before the build, which makes their folder.
-  echo erofs-utils e2fsprogs lxcfs skopeo mmdebstrap busybox-static ca-certificates python3 python3-httpx iproute2 curl
+  echo erofs-utils e2fsprogs lxcfs skopeo mmdebstrap busybox-static apparmor ca-certificates python3 python3-httpx iproute2 curl
 }
 
 # What the tests need beyond that.

@@ -235,7 +235,9 @@ void run_command_child(const Sandbox& sandbox, const StartRequest& request, cons
   std::array<char, 8> pid;
   session::put_u64(pid.data(), static_cast<std::uint64_t>(::getpid()));
   send_report(channel, Report::pid, {pid.data(), pid.size()});
-  if (auto status = sandbox.install_seccomp(); !status) {
+  auto confined = sandbox.choose_apparmor();
+  if (confined) confined = sandbox.install_seccomp();
+  if (const auto& status = confined; !status) {
     return send_report(channel, Report::error, session::encode_error(status.error()));
   }
   const std::string path = request.trusted_tools ? sandbox.options().tools : path_of(environment);

@@ -68,12 +68,13 @@ Status set(std::string_view name, std::string_view value, Options& options) {
   if (name == "--ready-fd") return set_fd(name, value, options.ready_fd);
   if (name == "--caps") return set_caps(value, options);
   if (name == "--spool-cap") return set_spool_cap(value, options);
+  if (name == "--apparmor") return options.apparmor = value, ok_status();
   if (name == "--tools") return options.tools = value, ok_status();
   if (name == "--rlimit") return add_rlimit(value, options);
   if (name == "--environment") return add_environment(value, options);
   static const std::vector<std::string> kKnown = {
       "--run-dir", "--sandbox", "--mode", "--listen-fd", "--init-pid", "--init-pidfd", "--cgroup-fd",
-      "--v1-tasks-fd", "--seccomp-fd", "--ready-fd", "--caps", "--spool-cap", "--tools", "--rlimit", "--environment"};
+      "--v1-tasks-fd", "--seccomp-fd", "--ready-fd", "--caps", "--spool-cap", "--tools", "--apparmor", "--rlimit", "--environment"};
   return make_error(ErrorCode::invalid_argument, "unknown option " + std::string(name) + suggestion(name, kKnown));
 }
 

@@ -31,6 +31,8 @@ struct Options {
   std::uint64_t spool_cap_bytes = 1ull << 30;
   /// Folder of the trusted tools inside the sandbox; empty: it has none.
   std::string tools;
+  /// AppArmor profile of commands, loaded by whoever starts the shim; empty: none.
+  std::string apparmor;
   /// Of every command, soft and hard alike.
   std::vector<ResourceLimit> rlimits;
   std::vector<std::pair<std::string, std::string>> environment;

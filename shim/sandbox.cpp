@@ -221,6 +221,16 @@ Status Sandbox::drop_capabilities() const {
   return {};
 }
 
+Status Sandbox::choose_apparmor() const {
+  if (options_.apparmor.empty()) return {};
+  // Beside other modules AppArmor has a folder of its own (Linux 5.8); "thread-self" is this process in the host's numbering.
+  UniqueFd attribute(open_at(host_proc_.get(), "thread-self/attr/apparmor/exec", O_WRONLY));
+  if (!attribute) attribute = UniqueFd(open_at(host_proc_.get(), "thread-self/attr/exec", O_WRONLY));
+  const std::string command = "exec " + options_.apparmor;
+  if (attribute && ::write(attribute.get(), command.data(), command.size()) == static_cast<ssize_t>(command.size())) return {};
+  return errno_error(errno, "putting the AppArmor profile '" + options_.apparmor + "' on the command");
+}
+
 Status Sandbox::install_seccomp() const {
   if (seccomp_program_.empty()) return {};
   sock_fprog program{static_cast<unsigned short>(seccomp_program_.size() / sizeof(sock_filter)),

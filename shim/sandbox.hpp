@@ -50,6 +50,8 @@ class Sandbox {
   /// User and mount namespace only.
   Status enter_for_files() const;
   Status drop_capabilities() const;
+  /// The AppArmor profile of the next exec.
+  Status choose_apparmor() const;
   Status install_seccomp() const;
   void restore_process_defaults() const;
 

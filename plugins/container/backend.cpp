@@ -47,7 +47,11 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
   HARENA_TRY(UniqueFd held, lock_patiently(cgroups));
   HARENA_TRY(auto program, seccomp_profile().compile(ENOSYS));
   HARENA_TRY(UniqueFd seccomp, seccomp_memfd(program));
+  auto apparmor = prepare_apparmor(settings_.apparmor, settings_.instance);
+  if (!apparmor.ok() && settings_.apparmor == ApparmorMode::required) return std::move(apparmor).error();
+  if (!apparmor.ok()) host_.warning("sandboxes go on without an AppArmor profile: " + apparmor.error().message);
   auto made = std::make_unique<Engine>(Engine{std::move(layout), std::move(cgroups), std::move(held), std::move(seccomp),
+                                              apparmor.ok() ? *apparmor : "",
                                               std::make_unique<LxcfsView>(settings_.use_lxcfs),
                                               std::make_unique<DiskImages>(), nullptr, nullptr});
   made->launcher = std::make_unique<LauncherClient>(settings_, made->cgroups);

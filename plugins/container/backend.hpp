@@ -49,6 +49,7 @@ class ContainerBackend final : public plugin::BackendPlugin {
     CgroupTree cgroups;
     UniqueFd lock;
     UniqueFd seccomp;
+    std::string apparmor;  // profile; empty: none
     std::unique_ptr<LxcfsView> lxcfs;
     std::unique_ptr<DiskImages> disks;
     std::unique_ptr<LauncherClient> launcher;

@@ -113,6 +113,7 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   HARENA_TRY(auto layers, layers_of(request));
   HARENA_TRY(auto state, claim(id, request));
   auto wanted = launcher_request(id, request, parameters, granted, layers, state.first_id);
+  wanted.apparmor = engine.apparmor;
   HARENA_TRY(wanted.rlimits, rlimits_of(parameters));
   auto lxcfs = engine.lxcfs->now();
   wanted.lxcfs = std::move(lxcfs.files);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "plugins/container/backend.hpp"
+#include "plugins/container/doctor/findings.hpp"
 #include "plugins/container/seccomp_profile.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/support/files.hpp"
@@ -10,7 +11,7 @@
 namespace harena::container {
 namespace {
 
-struct Findings {
+struct ProbeFacts {
   json why_not = json::array();
   json warnings = json::array();
   json facts = json::object();
@@ -33,7 +34,7 @@ bool has_filesystem(const std::string& name, const std::string& release) {
   return modules.ok() && modules->find("/" + name + ".ko") != std::string::npos;
 }
 
-void look_at_kernel(Findings& found) {
+void look_at_kernel(ProbeFacts& found) {
   utsname name{};
   ::uname(&name);
   const std::string release = name.release;
@@ -56,7 +57,7 @@ void look_at_kernel(Findings& found) {
   if (!actions.ok()) found.why_not.push_back("the kernel has no seccomp filters");
 }
 
-void look_at_namespaces(Findings& found) {
+void look_at_namespaces(ProbeFacts& found) {
   if (::geteuid() != 0) found.why_not.push_back("harenad isn't root: containers need it");
   json limits = json::object();
   for (const char* kind : {"user", "net", "ipc", "uts", "pid", "mnt", "cgroup"}) {
@@ -72,7 +73,7 @@ void look_at_namespaces(Findings& found) {
   found.facts["namespace_limits"] = limits;
 }
 
-void look_at_cgroups(const Settings& settings, Findings& found) {
+void look_at_cgroups(const Settings& settings, ProbeFacts& found) {
   auto layout = detect_cgroups();
   if (!layout.ok()) {
     found.why_not.push_back(layout.error().message);
@@ -89,7 +90,7 @@ void look_at_cgroups(const Settings& settings, Findings& found) {
   }
 }
 
-void look_at_programs(const Settings& settings, Findings& found) {
+void look_at_programs(const Settings& settings, ProbeFacts& found) {
   for (const auto& [name, path] : {std::pair("launcher", settings.launcher_path), std::pair("shim", settings.shim_path)}) {
     found.facts[name] = path;
     if (path.empty() || ::access(path.c_str(), X_OK) != 0) {
@@ -98,7 +99,7 @@ void look_at_programs(const Settings& settings, Findings& found) {
   }
 }
 
-void look_at_ids(const Settings& settings, Findings& found) {
+void look_at_ids(const Settings& settings, ProbeFacts& found) {
   const std::uint64_t last = settings.id_base + std::uint64_t{settings.id_ranges} * kIdsPerRange - 1;
   found.facts["id_first"] = settings.id_base;
   found.facts["id_last"] = last;
@@ -124,7 +125,7 @@ void look_at_tools(const Settings& settings, Findings& found) {
 }
 
 json probe_host(const Settings& settings) {
-  Findings found;
+  ProbeFacts found;
   look_at_kernel(found);
   look_at_namespaces(found);
   look_at_cgroups(settings, found);
@@ -132,6 +133,7 @@ json probe_host(const Settings& settings) {
   look_at_ids(settings, found);
   look_at_tools(settings, found);
   found.facts["warnings"] = found.warnings;
+  found.facts["findings"] = container_findings(HostView::of_this_host(), settings);
   return {{"usable", found.why_not.empty()}, {"why_not", found.why_not}, {"facts", found.facts}};
 }
 

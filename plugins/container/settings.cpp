@@ -57,6 +57,7 @@ Result<Settings> Settings::parse(const json& config) {
   settings.id_base = static_cast<std::uint32_t>(base);
   settings.id_ranges = static_cast<std::uint32_t>(ranges);
   settings.idle_layers = config.value("idle_layers", std::size_t{64});
+  HARENA_TRY(settings.apparmor, apparmor_mode(config.value("apparmor", "auto")));
   HARENA_TRY(settings.allowances, Allowances::parse(config));
   settings.use_lxcfs = config.value("lxcfs", "auto") == "auto";
   for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/container/apparmor.hpp"
 #include "plugins/container/weakening.hpp"
 #include "sdk/base/result.hpp"
 
@@ -36,6 +37,8 @@ inline constexpr std::string_view kSettingsSchema = R"({
     "allow_missing_limits": {"type": "array", "items": {"type": "string", "enum": ["cpu", "cpu_idle", "cpuset", "memory", "memory_high", "swap", "pids",
                                                                    "io_weight", "io_bandwidth", "disk"]}, "default": [],
                              "description": "limits that sandboxes may lack where this host can't set them"},
+    "apparmor": {"type": "string", "enum": ["auto", "required", "off"], "default": "auto",
+                 "description": "the AppArmor profile of sandboxes; auto: where the kernel has AppArmor, required: no sandbox without"},
     "allow": {"type": "array", "items": {"type": "string"}, "default": [],
               "description": "options that weaken a sandbox and may be used here: host_mounts, capability:NAME; privileged, devices, nested_user_namespaces and docker aren't supported yet"},
     "host_mount_roots": {"type": "array", "items": {"type": "string"}, "default": [],
@@ -59,6 +62,7 @@ struct Settings {
   std::set<std::string> allow_missing_limits;
   std::size_t idle_layers = 64;
   Allowances allowances;
+  ApparmorMode apparmor = ApparmorMode::automatic;
   bool use_lxcfs = true;
 
   /// Programs that aren't configured are looked for beside the plugin, in BUILD/bin, and in libexec/harena.

@@ -3,7 +3,7 @@
 namespace harena::container {
 
 Fields SandboxRequest::encode() const {
-  Fields fields{{"verb", "create"}, {"id", id}, {"state_dir", state_dir}, {"hostname", hostname}};
+  Fields fields{{"verb", "create"}, {"id", id}, {"state_dir", state_dir}, {"hostname", hostname}, {"apparmor", apparmor}};
   fields.set("first_id", static_cast<std::int64_t>(first_id));
   fields.set("shm_bytes", shm_bytes);
   fields.set("readonly_rootfs", readonly_rootfs ? 1 : 0);
@@ -23,6 +23,7 @@ Result<SandboxRequest> SandboxRequest::decode(const Fields& fields) {
   request.id = fields.text("id");
   request.state_dir = fields.text("state_dir");
   request.hostname = fields.text("hostname");
+  request.apparmor = fields.text("apparmor");
   HARENA_TRY(auto first_id, fields.number("first_id"));
   HARENA_TRY(request.shm_bytes, fields.number("shm_bytes"));
   HARENA_TRY(auto readonly_rootfs, fields.number("readonly_rootfs"));

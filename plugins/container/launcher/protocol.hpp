@@ -50,6 +50,7 @@ struct SandboxRequest {
   /// Which mount of lxcfs is meant: for the plugin's end, which starts the launcher anew after a restart of lxcfs. Not sent.
   std::uint64_t lxcfs_mount = 0;
   std::uint64_t capabilities = 0;
+  std::string apparmor;  // profile of commands; empty: none
   std::vector<std::string> environment;  // K=V
 
   Fields encode() const;

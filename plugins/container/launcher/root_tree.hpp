@@ -21,9 +21,4 @@ struct TreeMounts {
 /// `spot` a folder of the current namespace to put it on. Afterwards "/" is the sandbox's and nothing else is reachable.
 Status enter_root_tree(const SandboxRequest& request, const TreeMounts& mounts, const std::string& spot);
 
-/// Files of /proc that read as empty, folders that are empty, and folders that are read-only (incidents rows 1 and 9).
-extern const std::vector<const char*> kMaskedFiles;
-extern const std::vector<const char*> kMaskedFolders;
-extern const std::vector<const char*> kReadOnlyFolders;
-
 }  // namespace harena::container

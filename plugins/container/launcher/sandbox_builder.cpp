@@ -144,6 +144,10 @@ std::vector<std::string> shim_arguments(const BuilderContext& context, const Ini
     arguments.push_back("--rlimit");
     arguments.push_back(limit);
   }
+  if (!context.request.apparmor.empty()) {
+    arguments.push_back("--apparmor");
+    arguments.push_back(context.request.apparmor);
+  }
   for (const auto& variable : context.request.environment) {
     arguments.push_back("--environment");
     arguments.push_back(variable);
