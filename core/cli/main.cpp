@@ -29,6 +29,7 @@ void set_up(Program& program) {
   add_ports(program);
   add_images(program);
   add_admin(program);
+  add_incidents(program);
   add_access(program);
   add_completion(program);
 }

@@ -57,6 +57,7 @@ void add_copy(Program& program);       // cp
 void add_ports(Program& program);      // port port-forward
 void add_images(Program& program);     // images
 void add_admin(Program& program);      // backends plugins nodes doctor version
+void add_incidents(Program& program);  // incidents
 void add_access(Program& program);     // token project
 void add_completion(Program& program); // completion
 

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "tests/incidents/attacks/attack.hpp"
 
@@ -92,6 +93,17 @@ int attack_servers(const std::vector<std::string>&) {
   (void)::symlink("/etc/shadow", "/dev/null");
   (void)::unlink("/dev/ptmx");
   return 0;
+}
+
+int lay_traps(const std::vector<std::string>&) {
+  const std::string folder = "/tmp/traps/";
+  (void)::mkdir(folder.c_str(), 0755);
+  bool good = ::mkfifo((folder + "fifo").c_str(), 0666) == 0;
+  for (const auto& [name, target] : {std::pair("device", "/dev/zero"), std::pair("terminal", "/dev/ptmx"), std::pair("loop", "loop"),
+                                     std::pair("init_root", "/proc/1/root/etc/shadow")}) {
+    good = ::symlink(target, (folder + name).c_str()) == 0 && good;
+  }
+  return good ? 0 : 1;
 }
 
 int swap_for_ever(const std::vector<std::string>& arguments) {
