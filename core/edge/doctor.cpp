@@ -2,6 +2,7 @@
 #include <sys/utsname.h>
 
 #include "core/edge/edge_role.hpp"
+#include "core/edge/state_findings.hpp"
 
 namespace harena {
 namespace {
@@ -55,6 +56,7 @@ json EdgeRole::doctor() {
   json findings = json::array();
   findings.push_back(kernel_finding());
   findings.push_back(room_finding(parts_.config.state_dir));
+  for (auto& each : state_findings(read_state_disk(parts_.config.state_dir), parts_.config.state_dir)) findings.push_back(std::move(each));
   probe_backends();
   std::lock_guard lock(probes_mutex_);
   for (const auto& [name, probe] : probes_) add_backend(findings, name, probe);
