@@ -113,7 +113,7 @@ void look_at_ids(const Settings& settings, ProbeFacts& found) {
 
 }  // namespace
 
-void look_at_tools(const Settings& settings, Findings& found) {
+void look_at_tools(const Settings& settings, ProbeFacts& found) {
   const Lxcfs lxcfs = settings.use_lxcfs ? find_lxcfs() : Lxcfs();
   found.facts["lxcfs"] = !settings.use_lxcfs ? "off" : lxcfs.mount == 0 ? "not running" : lxcfs.files.empty() ? "doesn't answer" : "running";
   if (settings.use_lxcfs && lxcfs.files.empty()) {

@@ -41,6 +41,7 @@ class Doctor : public ::testing::Test {
     file("/sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n");
     file("/var/lib/lxcfs/proc/meminfo", "MemTotal: 1\n");
     file("/usr/sbin/apparmor_parser", "");
+    file("/sbin/mke2fs", "");
     file("/dev/fuse", "");
     file("/dev/loop-control", "");
     file("/tools/sh", "");
@@ -199,7 +200,13 @@ TEST_F(Doctor, Installation) {
   settings_.shim_path = settings_.launcher_path;
   without("/var/lib/lxcfs");
   expect("lxcfs", "warning", "apt-get install lxcfs");
+  settings_.use_lxcfs = false;
+  EXPECT_EQ(bad(), json::array());
+  settings_.use_lxcfs = true;
   file("/var/lib/lxcfs/proc/meminfo", "x");
+  without("/sbin/mke2fs");
+  expect("disk", "warning", "e2fsprogs");
+  file("/sbin/mke2fs", "");
   without("/dev/fuse");
   expect("fuse", "warning", "modprobe fuse");
 }

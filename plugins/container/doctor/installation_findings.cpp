@@ -33,10 +33,16 @@ void find_ids(const HostView& host, const Settings& settings, Findings& found) {
   if (!clash) found.ok("ids", "user and group ids " + std::to_string(settings.id_base) + " to " + std::to_string(last) + " are ours alone");
 }
 
-void find_lxcfs(const HostView& host, Findings& found) {
+void find_lxcfs(const HostView& host, const Settings& settings, Findings& found) {
+  if (!settings.use_lxcfs) return found.ok("lxcfs", "lxcfs isn't used: use_lxcfs is off");
   if (host.exists("/var/lib/lxcfs/proc/meminfo")) return found.ok("lxcfs", "lxcfs runs: programs inside see their limits");
   found.warning("lxcfs", "lxcfs doesn't run", "nproc, free and /proc/meminfo in a sandbox show the machine instead of the limits",
                 "apt-get install lxcfs (and systemctl start lxcfs)");
+}
+
+void find_disk_maker(const HostView& host, Findings& found) {
+  if (host.exists("/sbin/mke2fs") || host.exists("/usr/sbin/mke2fs")) return found.ok("disk", "disks of limited size can be made");
+  found.warning("disk", "mke2fs isn't there", "creates with a limit for the disk fail", "apt-get install e2fsprogs");
 }
 
 void find_clock(const HostView& host, Findings& found) {
@@ -53,7 +59,8 @@ void find_installation(const HostView& host, const Settings& settings, Findings&
   find_program("shim", settings.shim_path, found);
   find_tools(settings, found);
   find_ids(host, settings, found);
-  find_lxcfs(host, found);
+  find_lxcfs(host, settings, found);
+  find_disk_maker(host, found);
   find_clock(host, found);
 }
 

@@ -38,7 +38,9 @@ std::string leak_in_mount(const std::string& line) {
   while (words >> word && word != "-") {
   }
   words >> type >> source >> super;
-  const bool of_kernel = type == "proc" || type == "sysfs" || type == "tmpfs" || type == "devpts" || type == "mqueue";
+  const bool of_kernel = type == "proc" || type == "sysfs" || type == "tmpfs" || type == "devpts" || type == "mqueue" ||
+                         // The views of /proc that show the sandbox its own limits.
+                         type == "fuse.lxcfs";
   if (names_platform(line) || source.find('/') == 0) return line;
   if (!of_kernel && root != "/") return line;
   return super.find("=/") != std::string::npos || super.find(":/") != std::string::npos ? line : std::string();
