@@ -58,10 +58,7 @@ def test_open_files(make_box, neighbour):
 
 @pytest.mark.parametrize("kind, errors", [("disk", ["ENOSPC", "EDQUOT"]), ("inodes", ["ENOSPC", "EDQUOT"])])
 def test_disk_and_inodes_at_their_limit(make_box, neighbour, kind, errors):
-    try:
-        box = make_box(disk_bytes=64 << 20)
-    except TypeError:
-        pytest.skip("the SDK of this build has no limit for a sandbox's disk yet")
+    box = make_box(disk="64MiB", inodes=2000)
     result = box.attack("bomb", kind, timeout=300)
     amount, error = result.stdout.split()
     assert error in errors, result.stdout
