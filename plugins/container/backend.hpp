@@ -66,9 +66,11 @@ class ContainerBackend final : public plugin::BackendPlugin {
                                const Granted& granted);
   void tell_uses(const std::string& id, const Granted& granted) const;
   Result<CgroupLimits> limits_here(const Engine& engine, const Parameters& parameters, const SandboxRequest& wanted) const;
-  Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const std::string& folder, std::vector<std::string>& missing) const;
+  Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const std::string& folder,
+                             std::vector<std::string>& missing) const;
   Result<SandboxState> claim(const std::string& id, const json& request);
-  Result<LaunchedSandbox> launch(const Call& call, Engine& engine, const SandboxRequest& wanted, const std::vector<LayerImage>& layers,
+  Result<LaunchedSandbox> launch(const Call& call, Engine& engine, const SandboxRequest& wanted,
+                                 const std::vector<LayerImage>& layers,
                                  const SandboxGroups& groups, const SandboxState& state, const std::vector<int>& extra_fds);
   Status publish(const Call& call, Engine& engine, const std::string& id, const SandboxState& state);
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);

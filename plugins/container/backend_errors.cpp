@@ -18,7 +18,8 @@ Error unknown_sandbox(std::string_view id) {
 }
 
 Error infrastructure(Error error, const char* part) {
-  const bool callers = error.code == ErrorCode::invalid_argument || error.code == ErrorCode::unimplemented || error.code == ErrorCode::already_exists ||
+  const bool callers = error.code == ErrorCode::invalid_argument || error.code == ErrorCode::unimplemented ||
+                       error.code == ErrorCode::already_exists ||
                        error.code == ErrorCode::cancelled || error.code == ErrorCode::deadline_exceeded;
   if (error.cause == Cause::none && !callers) {
     // A file of ours that isn't there isn't the sandbox that somebody asked for.

@@ -78,8 +78,10 @@ Result<SandboxState> ContainerBackend::claim(const std::string& id, const json& 
   return state;
 }
 
-Result<LaunchedSandbox> ContainerBackend::launch(const Call& call, Engine& engine, const SandboxRequest& wanted, const std::vector<LayerImage>& layers,
-                                                 const SandboxGroups& groups, const SandboxState& state, const std::vector<int>& extra_fds) {
+Result<LaunchedSandbox> ContainerBackend::launch(const Call& call, Engine& engine, const SandboxRequest& wanted,
+                                                 const std::vector<LayerImage>& layers,
+                                                 const SandboxGroups& groups, const SandboxState& state,
+                                                 const std::vector<int>& extra_fds) {
   HARENA_TRY(auto platform, engine.cgroups.make_platform(wanted.id));
   fault_point("create.groups");
   HARENA_TRY(UniqueFd listening, listen_at(state.endpoint));

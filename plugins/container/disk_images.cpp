@@ -94,7 +94,8 @@ Status copy_data(int from, int to) {
 DiskImages::DiskImages(std::string mke2fs) : mke2fs_(mke2fs.empty() ? find_mke2fs() : std::move(mke2fs)) {}
 
 Result<int> DiskImages::template_for(std::int64_t bytes, std::int64_t inodes, const std::string& folder) {
-  auto found = std::find_if(templates_.begin(), templates_.end(), [&](const Template& t) { return t.bytes == bytes && t.inodes == inodes; });
+  auto found = std::find_if(templates_.begin(), templates_.end(),
+                            [&](const Template& t) { return t.bytes == bytes && t.inodes == inodes; });
   if (found != templates_.end()) {
     templates_.splice(templates_.begin(), templates_, found);
     return templates_.front().file.get();

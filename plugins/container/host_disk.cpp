@@ -57,7 +57,8 @@ std::string why_no_io_weight(const HostDisk& disk, const CgroupLayout& layout) {
   auto cost = read_file_at(AT_FDCWD, layout.v2_root + "/io.cost.qos");
   const std::string line = std::to_string(disk.major) + ":" + std::to_string(disk.minor) + " enable=1";
   if (cost.ok() && cost->find(line) != std::string::npos) return {};
-  return "weights of I/O mean nothing on the disk " + disk.name + " with its scheduler (echo bfq > /sys/block/" + disk.name + "/queue/scheduler)";
+  return "weights of I/O mean nothing on the disk " + disk.name + " with its scheduler (echo bfq > /sys/block/" +
+         disk.name + "/queue/scheduler)";
 }
 
 Status check_cpus_online(const std::string& list) {
@@ -65,8 +66,8 @@ Status check_cpus_online(const std::string& list) {
   const auto online = cpus_of(text);
   for (const auto cpu : cpus_of(list)) {
     if (online.count(cpu) != 0) continue;
-    return make_error(ErrorCode::invalid_argument, "parameter 'cpuset' is \"" + list + "\": this machine has no CPU " + std::to_string(cpu) +
-                                                       "; right is a list of " + text.substr(0, text.find('\n')));
+    return make_error(ErrorCode::invalid_argument, "parameter 'cpuset' is \"" + list + "\": this machine has no CPU " +
+                                                       std::to_string(cpu) + "; right is a list of " + text.substr(0, text.find('\n')));
   }
   return {};
 }

@@ -20,7 +20,7 @@ Result<HostDisk> disk_of_folder(const std::string& folder);
 /// Why weights of I/O mean nothing on this disk: it needs the scheduler bfq, or io.cost. Empty when they do.
 std::string why_no_io_weight(const HostDisk& disk, const CgroupLayout& layout);
 
-/// "0-1": the CPUs that are on. Invalid_argument names the CPU of `list` (as in cpuset.cpus) that isn't.
+/// invalid_argument names the CPU of `list` (as in cpuset.cpus) that isn't.
 Status check_cpus_online(const std::string& list);
 
 }  // namespace harena::container

@@ -14,7 +14,8 @@ namespace harena::container {
 namespace {
 
 /// What agents and build tools read; disks and swap are hidden in a sandbox anyway.
-constexpr const char* kFiles[] = {"proc/cpuinfo", "proc/meminfo", "proc/stat", "proc/uptime", "proc/loadavg", "sys/devices/system/cpu/online"};
+constexpr const char* kFiles[] = {"proc/cpuinfo", "proc/meminfo", "proc/stat", "proc/uptime", "proc/loadavg",
+                                  "sys/devices/system/cpu/online"};
 
 struct ::statx stat_of(const char* path) {
   struct ::statx info{};

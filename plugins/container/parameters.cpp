@@ -155,7 +155,8 @@ Status set_one(const std::string& name, const json& value, Parameters& out) {
     return {};
   }
   if (const auto* amount = find_amount(name)) {
-    HARENA_TRY(out.*(amount->target), amount->is_size ? size(name, value, amount->min, amount->max) : integer(name, value, amount->min, amount->max));
+    const auto read = amount->is_size ? size : integer;
+    HARENA_TRY(out.*(amount->target), read(name, value, amount->min, amount->max));
   } else if (name == "cpuset") {
     if (!value.is_string() || !is_cpu_list(value.get<std::string>())) return bad(name, value, "a list of CPUs such as \"0-1,3\"");
     out.cpuset = value.get<std::string>();

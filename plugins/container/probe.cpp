@@ -115,13 +115,16 @@ void look_at_ids(const Settings& settings, ProbeFacts& found) {
 
 void look_at_tools(const Settings& settings, ProbeFacts& found) {
   const Lxcfs lxcfs = settings.use_lxcfs ? find_lxcfs() : Lxcfs();
-  found.facts["lxcfs"] = !settings.use_lxcfs ? "off" : lxcfs.mount == 0 ? "not running" : lxcfs.files.empty() ? "doesn't answer" : "running";
+  const char* running = lxcfs.mount == 0 ? "not running" : lxcfs.files.empty() ? "doesn't answer" : "running";
+  found.facts["lxcfs"] = settings.use_lxcfs ? running : "off";
   if (settings.use_lxcfs && lxcfs.files.empty()) {
     found.warnings.push_back("lxcfs isn't running: free, /proc/meminfo and /proc/cpuinfo inside show the host instead of the limits; "
                              "apt-get install lxcfs, then systemctl enable --now lxcfs (without systemd: lxcfs -l --enable-cfs /var/lib/lxcfs)");
   }
   found.facts["disk_limit"] = DiskImages().available() ? "image" : "none";
-  if (!DiskImages().available()) found.warnings.push_back("mke2fs isn't there: creates with the parameter disk fail; apt-get install e2fsprogs");
+  if (!DiskImages().available()) {
+    found.warnings.push_back("mke2fs isn't there: creates with the parameter disk fail; apt-get install e2fsprogs");
+  }
 }
 
 json probe_host(const Settings& settings) {

@@ -52,7 +52,8 @@ Result<std::vector<std::string>> rlimits_of(const Parameters& parameters) {
   const std::int64_t open_files = parameters.open_files != 0 ? parameters.open_files
                                   : files < kDefaultOpenFiles ? static_cast<std::int64_t>(files) : kDefaultOpenFiles;
   std::vector<std::string> limits;
-  for (const auto& wanted : {Wanted{"open_files", "nofile", RLIMIT_NOFILE, open_files}, Wanted{"core_size", "core", RLIMIT_CORE, parameters.core_bytes},
+  for (const auto& wanted : {Wanted{"open_files", "nofile", RLIMIT_NOFILE, open_files},
+                             Wanted{"core_size", "core", RLIMIT_CORE, parameters.core_bytes},
                              Wanted{"file_size", "fsize", RLIMIT_FSIZE, parameters.file_bytes}}) {
     if (wanted.value < 0) continue;
     const auto most = highest(wanted.resource, may_raise);
@@ -82,7 +83,8 @@ Result<std::vector<LayerImage>> layers_of(const json& request) {
   return layers;
 }
 
-SandboxRequest launcher_request(const std::string& id, const json& request, const Parameters& parameters, const Granted& granted, const std::vector<LayerImage>& layers,
+SandboxRequest launcher_request(const std::string& id, const json& request, const Parameters& parameters, const Granted& granted,
+                                const std::vector<LayerImage>& layers,
                                 std::uint32_t first_id) {
   SandboxRequest wanted;
   wanted.id = id;

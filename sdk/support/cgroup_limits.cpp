@@ -120,7 +120,9 @@ Status set_v2_limit(std::string_view limit, int group, const CgroupLimits& limit
   if (limit == "swap") return set_v2_swap(group, limits);
   if (limit == "pids") return write_file_at(group, "pids.max", text_of(limits.pids));
   if (limit == "io_bandwidth") return set_v2_io(group, limits.io);
-  if (exists(group, "io.bfq.weight")) HARENA_TRY_STATUS(write_file_at(group, "io.bfq.weight", text_of(std::min<std::int64_t>(limits.io_weight, 1000))));
+  if (exists(group, "io.bfq.weight")) {
+    HARENA_TRY_STATUS(write_file_at(group, "io.bfq.weight", text_of(std::min<std::int64_t>(limits.io_weight, 1000))));
+  }
   HARENA_TRY_STATUS(need_file(group, "io.weight", kNoWeight));
   return write_file_at(group, "io.weight", "default " + text_of(limits.io_weight));
 }

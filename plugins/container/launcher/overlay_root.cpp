@@ -48,7 +48,9 @@ Status make_disk_folders(int disk, std::uint32_t first_id) {
 Result<UniqueFd> mount_writable(const SandboxRequest& request, int disk_image) {
   if (!request.disk) return clone_mount(AT_FDCWD, request.state_dir);
   auto disk = mount_disk(disk_image);
-  if (!disk.ok()) return infrastructure_error(ErrorCode::unavailable, "disk", "the sandbox's disk can't be mounted: " + disk.error().message);
+  if (!disk.ok()) {
+    return infrastructure_error(ErrorCode::unavailable, "disk", "the sandbox's disk can't be mounted: " + disk.error().message);
+  }
   HARENA_TRY_STATUS(make_disk_folders(disk->get(), request.first_id));
   return disk;
 }

@@ -13,7 +13,8 @@
 
 namespace harena::container {
 
-/// `layer_paths` lowest first; `disk_image` only if request.disk, else -1; `user_namespace` maps the sandbox's ids; temporary mounts are in `folder` (made and removed).
+/// `layer_paths` lowest first; `disk_image` only if request.disk, else -1; `user_namespace` maps the sandbox's ids; temporary mounts
+/// are in `folder` (made and removed).
 Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const std::vector<std::string>& layer_paths,
                                     int disk_image, int user_namespace, const std::string& folder);
 /// Removes what mount_overlay_root leaves when its process dies in the middle; nothing to do otherwise.

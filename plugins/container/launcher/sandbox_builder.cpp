@@ -217,7 +217,9 @@ Result<SandboxFds> SandboxFds::take(std::vector<UniqueFd> fds, bool with_disk, s
   result.listen = std::move(fds[3]);
   result.seccomp = std::move(fds[4]);
   if (with_disk) result.disk = std::move(fds[5]);
-  for (std::size_t i = fixed; i < fds.size(); ++i) (i < fixed + host_mounts ? result.host_mounts : result.v1_tasks).push_back(std::move(fds[i]));
+  for (std::size_t i = fixed; i < fds.size(); ++i) {
+    (i < fixed + host_mounts ? result.host_mounts : result.v1_tasks).push_back(std::move(fds[i]));
+  }
   return result;
 }
 
