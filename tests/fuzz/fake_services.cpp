@@ -112,7 +112,8 @@ class RefusingEndpoint {
     for (;;) {
       UniqueFd peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!peer) return;
-      serve(peer.get());
+      // A thread each, which ends when the API drops the connection: kept ones must not keep others waiting.
+      std::thread([peer = std::move(peer)] { serve(peer.get()); }).detach();
     }
   }
   static void serve(int peer) {
