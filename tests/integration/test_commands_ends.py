@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from files_support import wait_until
 from http_api import LONG, ApiError, at_once, host_processes
 
 
@@ -72,7 +73,7 @@ def test_background_process_that_was_wanted_stays(make_box):
 def test_detached_service_stays_and_delete_ends_it(make_box):
     box = make_box()
     command = box.run("setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $!")["id"]
-    assert list(left(box).values()) == ["sleep"]
+    wait_until(lambda: list(left(box).values()) == ["sleep"], "the service isn't there alone")
     assert box.run("echo other")["exit"]["code"] == 0
     assert list(left(box).values()) == ["sleep"]
     box.forget(command)

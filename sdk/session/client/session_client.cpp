@@ -145,12 +145,20 @@ Task<Status> SessionClient::forget(std::string command) {
   return tell(FrameType::forget, command_request(std::move(command)));
 }
 
+/// Whether the endpoint waits for something from the client inside the operation. Then it ends the connection after an error
+/// (docs/session-protocol.md, Connections 4), perhaps a moment later than the error arrives: it isn't to be used again.
+template <class Request>
+bool takes_data(const Request& request) {
+  if constexpr (std::is_same_v<Request, FileReadRequest>) return request.ask;
+  return false;
+}
+
 template <class Request>
 Task<Result<FileReader>> SessionClient::open_reader(FrameType type, const Request& request) {
   HARENA_CO_TRY(auto channel, co_await begin(type, request));
   auto frame = co_await expect(*channel, FrameType::file_stat);
   if (!frame) {
-    co_await endpoint_->release(std::move(channel));
+    if (!takes_data(request)) co_await endpoint_->release(std::move(channel));
     co_return std::move(frame).error();
   }
   HARENA_CO_TRY(auto stat, decode<FileStat>(frame->payload));
