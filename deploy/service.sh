@@ -58,6 +58,16 @@ stop_hint() {
   if has_systemd; then echo "systemctl stop harenad"; else echo "kill \$(cat $pid_file)"; fi
 }
 
+# remove_files PREFIX: all that `cmake --install` put there, and folders that are empty then
+# (tests/integration/test_uninstall.py compares).
+remove_files() {
+  local prefix=$1
+  rm -f "$prefix/bin/harenad" "$prefix/bin/harena" "$prefix/bin/harena-plugin-check"
+  rm -rf "$prefix/libexec/harena" "$prefix/lib/harena" "$prefix/lib/cmake/HarenaPlugin" "$prefix/share/harena" \
+    "$prefix/share/doc/harena"
+  rmdir --ignore-fail-on-non-empty "$prefix/lib/cmake" "$prefix/share/doc" "$prefix/libexec" 2>/dev/null || true
+}
+
 # uninstall: sandboxes, daemon, files. Packages that apt installed stay: others may use them by now.
 uninstall() {
   local prefix=/usr/local harena=/usr/local/bin/harena
@@ -75,8 +85,7 @@ uninstall() {
       return 1
     fi
   fi
-  rm -f "$prefix/bin/harenad" "$prefix/bin/harena" "$prefix/bin/harena-plugin-check"
-  rm -rf "$prefix/libexec/harena" "$prefix/lib/harena" "$prefix/share/doc/harena"
+  remove_files "$prefix"
   rm -rf "$state_dir" "$run_dir"
   # Only empty ones go: another daemon's instance stays.
   find /sys/fs/cgroup -depth -type d -path '*/harena*' -exec rmdir {} + 2>/dev/null || true
