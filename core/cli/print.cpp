@@ -28,7 +28,7 @@ std::size_t width(std::string_view text) {
 }
 
 std::string_view hint_of(const Error& error) {
-  if (error.cause_detail == client::kNotSent) return "start it (systemctl start harena), or say where it is with HARENA_URL or --url";
+  if (error.cause_detail == client::kNotSent) return "start it (systemctl start harenad), or say where it is with HARENA_URL or --url";
   if (error.code == ErrorCode::unauthenticated && error.message.find("HARENA_TOKEN") == std::string::npos) {
     return "the token was refused: check HARENA_TOKEN or --token; 'harena token create' makes a new one";
   }
