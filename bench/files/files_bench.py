@@ -36,7 +36,7 @@ def median(values):
 
 
 def compare(daemon, sandbox, plain_url, source, rounds):
-    harena_url = f"{daemon.url}/v1/sandboxes/{sandbox.id}/files?path=/work/large"
+    harena_url = f"{daemon.url}/v1/sandboxes/{sandbox.id}/files?path=/tmp/large"
     token = ["-H", f"Authorization: Bearer {daemon.token}"]
     times = {"write": ([], []), "read": ([], [])}
     for _ in range(rounds):

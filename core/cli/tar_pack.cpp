@@ -12,7 +12,7 @@
 #include <cstring>
 #include <map>
 
-#include "core/cli/utf8_scope.hpp"
+#include "sdk/base/utf8_scope.hpp"
 
 namespace harena::cli {
 

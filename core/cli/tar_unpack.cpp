@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cli/utf8_scope.hpp"
+#include "sdk/base/utf8_scope.hpp"
 #include "sdk/client/retry.hpp"
 
 namespace harena::cli {

@@ -3,7 +3,6 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "sdk/base/utf8_scope.hpp"
 #include "sdk/digest/sha256.hpp"
 
 namespace harena::image {
@@ -22,23 +22,6 @@ struct ArchiveFree {
   void operator()(archive* a) const { ::archive_read_free(a); }
 };
 using Archive = std::unique_ptr<archive, ArchiveFree>;
-
-/// libarchive turns the UTF-8 names of pax headers into the thread's locale, and in "C" loses those that aren't ASCII.
-/// In UTF-8 they pass as they are. For this thread and scope only.
-class Utf8Scope {
- public:
-  Utf8Scope() : own_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)), before_(::uselocale(own_)) {}
-  ~Utf8Scope() {
-    ::uselocale(before_);
-    if (own_ != nullptr) ::freelocale(own_);
-  }
-  Utf8Scope(const Utf8Scope&) = delete;
-  Utf8Scope& operator=(const Utf8Scope&) = delete;
-
- private:
-  locale_t own_;
-  locale_t before_;
-};
 
 EntryType type_of(archive_entry* entry) {
   if (::archive_entry_hardlink(entry) != nullptr) return EntryType::hardlink;

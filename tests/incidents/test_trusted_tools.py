@@ -8,10 +8,10 @@ TOOLS = "/dev/trusted"
 
 
 def test_evaluation_after_everything_was_replaced(box):
-    box.shell("mkdir -p /lib64 /lib /work; echo 42 > /work/answer")
+    box.shell("mkdir -p /lib64 /lib /srv; echo 42 > /srv/answer")
     assert box.attack("replace-tools").exit.code == 0
-    assert box.shell("cat /work/answer").stdout == "hacked\n"
-    result = box.trusted('test "$(cat /work/answer)" = 42 && grep -c 42 /work/answer | sed s/1/right/; ls -ln /work | awk "{print \\$3}"; id -u')
+    assert box.shell("cat /srv/answer").stdout == "hacked\n"
+    result = box.trusted('test "$(cat /srv/answer)" = 42 && grep -c 42 /srv/answer | sed s/1/right/; ls -ln /srv | awk "{print \\$3}"; id -u')
     assert result.stdout == "right\n\n0\n0\n", result
     assert result.exit.code == 0 and result.stderr == ""
 

@@ -3,7 +3,7 @@
 
 #include <locale.h>
 
-namespace harena::cli {
+namespace harena {
 
 /// The calling thread speaks UTF-8 as long as it lives; other threads and the program's own locale are left alone.
 class Utf8Scope {
@@ -21,4 +21,4 @@ class Utf8Scope {
   locale_t before_;
 };
 
-}  // namespace harena::cli
+}  // namespace harena
