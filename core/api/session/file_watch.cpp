@@ -1,12 +1,7 @@
 // What happens in a folder, as JSON lines, with a sign of life.
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
-
-#include <chrono>
-
 #include "core/api/session/file_parts.hpp"
-#include "sdk/http/async_mutex.hpp"
+#include "core/api/session/live_answer.hpp"
 #include "sdk/http/error.hpp"
 
 namespace harena {
@@ -18,8 +13,6 @@ using nlohmann::json;
 using session::FileEventKind;
 
 namespace {
-
-constexpr std::chrono::seconds kKeepAlive{15};
 
 std::string below(const std::string& folder, const std::string& path) {
   if (path.empty()) return folder;
@@ -39,67 +32,19 @@ std::string event_line(const session::FileEvent& event, const std::string& folde
   return line.dump() + "\n";
 }
 
-/// One answer, written to by the reader of the events and by the keep-alive clock, one at a time.
-class WatchAnswer {
- public:
-  WatchAnswer(ResponseWriter& response, session::FileWatcher watcher, std::string folder)
-      : response_(response), watcher_(std::move(watcher)), folder_(std::move(folder)) {}
-
-  Task<Status> run() {
-    HARENA_CO_TRY_STATUS(co_await response_.write("{\"event\":\"ready\"}\n"));
-    auto executor = co_await boost::asio::this_coro::executor;
-    auto group = boost::asio::experimental::make_parallel_group(
-        boost::asio::co_spawn(executor, copy(), boost::asio::deferred),
-        boost::asio::co_spawn(executor, keep_alive(), boost::asio::deferred));
-    auto [order, failed, clock_failed] =
-        co_await group.async_wait(boost::asio::experimental::wait_for_one(), boost::asio::use_awaitable);
-    if (failed && order[0] == 0) std::rethrow_exception(failed);
-    HARENA_CO_TRY_STATUS(std::move(outcome_));
-    co_return co_await response_.finish();
-  }
-
- private:
-  Task<Status> write(std::string bytes) {
-    auto guard = co_await mutex_.lock();
-    if (done_) co_return ok_status();
-    co_return co_await response_.write(bytes);
-  }
-
-  Task<void> copy() {
-    outcome_ = co_await copy_events();
-    auto guard = co_await mutex_.lock();
-    done_ = true;
-  }
-
-  Task<Status> copy_events() {
-    for (;;) {
-      auto event = co_await watcher_.next();
-      if (!event) {
-        const std::string last = http::error_body(event.error()) + "\n";
-        co_return co_await write(last);
-      }
-      if (!*event) co_return ok_status();
-      const std::string line = event_line(**event, folder_);
-      HARENA_CO_TRY_STATUS(co_await write(line));
+Task<Status> copy_events(LiveAnswer& answer, session::FileWatcher& watcher, const std::string& folder) {
+  HARENA_CO_TRY_STATUS(co_await answer.write("{\"event\":\"ready\"}\n"));
+  for (;;) {
+    auto event = co_await watcher.next();
+    if (!event) {
+      const std::string last = http::error_body(event.error()) + "\n";
+      co_return co_await answer.write(last);
     }
+    if (!*event) co_return ok_status();
+    const std::string line = event_line(**event, folder);
+    HARENA_CO_TRY_STATUS(co_await answer.write(line));
   }
-
-  Task<void> keep_alive() {
-    for (;;) {
-      co_await http::sleep_for(kKeepAlive);
-      auto written = co_await write("{}\n");
-      // The other side has gone: ends the copy too.
-      if (!written || done_) co_return;
-    }
-  }
-
-  ResponseWriter& response_;
-  session::FileWatcher watcher_;
-  std::string folder_;
-  bool done_ = false;
-  http::AsyncMutex mutex_;
-  Status outcome_;
-};
+}
 
 }  // namespace
 
@@ -117,8 +62,8 @@ Task<Status> watch_files(Request& request, ResponseWriter& response, SessionConn
   headers.set("Content-Type", "application/x-ndjson");
   HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers)));
   if (request.method() == "HEAD") co_return co_await response.finish();
-  WatchAnswer answer(response, std::move(watcher), watch.path);
-  co_return co_await answer.run();
+  LiveAnswer answer(response, "{}\n");
+  co_return co_await answer.run(copy_events(answer, watcher, watch.path));
 }
 
 }  // namespace harena

@@ -3,14 +3,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 
-#include <chrono>
 #include <csignal>
 
 #include "core/api/session/handlers.hpp"
+#include "core/api/session/live_answer.hpp"
 #include "core/api/session/session_json.hpp"
 #include "core/api/session/text_parts.hpp"
 #include "sdk/base/text.hpp"
-#include "sdk/http/async_mutex.hpp"
 #include "sdk/http/error.hpp"
 #include "sdk/http/ndjson.hpp"
 #include "sdk/http/websocket.hpp"
@@ -26,7 +25,6 @@ using session::OutputEvent;
 
 namespace {
 
-constexpr std::chrono::seconds kKeepAlive{15};
 constexpr std::string_view kFramesType = "application/vnd.harena.frames";
 
 const char* stream_name(session::Stream stream) { return stream == session::Stream::out ? "stdout" : "stderr"; }
@@ -76,71 +74,22 @@ std::string event_frame(const OutputEvent& event) {
   }
 }
 
-/// One answer, written to by the reader of the output and by the keep-alive clock, one at a time.
-class OutputAnswer {
- public:
-  OutputAnswer(ResponseWriter& response, session::OutputReader output, bool binary)
-      : response_(response), output_(std::move(output)), binary_(binary) {}
-
-  Task<Status> run() {
-    auto executor = co_await boost::asio::this_coro::executor;
-    auto group = boost::asio::experimental::make_parallel_group(
-        boost::asio::co_spawn(executor, copy(), boost::asio::deferred),
-        boost::asio::co_spawn(executor, keep_alive(), boost::asio::deferred));
-    auto [order, failed, clock_failed] =
-        co_await group.async_wait(boost::asio::experimental::wait_for_one(), boost::asio::use_awaitable);
-    if (failed && order[0] == 0) std::rethrow_exception(failed);
-    HARENA_CO_TRY_STATUS(std::move(outcome_));
-    co_return co_await response_.finish();
-  }
-
- private:
-  Task<Status> write(std::string bytes) {
-    auto guard = co_await mutex_.lock();
-    if (done_) co_return ok_status();
-    co_return co_await response_.write(bytes);
-  }
-
-  Task<void> copy() {
-    outcome_ = co_await copy_events();
-    auto guard = co_await mutex_.lock();
-    done_ = true;
-  }
-
-  Task<Status> copy_events() {
-    for (;;) {
-      auto event = co_await output_.next();
-      if (!event) {
-        const std::string line = http::ndjson_line(http::error_document(event.error()));
-        // Named first: gcc 12 destroys the temporaries of a ?: inside a co_await twice.
-        std::string bytes = binary_ ? binary_frame(FrameKind::error, 0, std::string_view(line).substr(0, line.size() - 1)) : line;
-        co_return co_await write(std::move(bytes));
-      }
-      if (event->kind == OutputEvent::Kind::end) co_return ok_status();
-      std::string bytes = binary_ ? event_frame(*event) : event_line(*event);
-      // While a slow reader takes this, one copy is enough.
-      std::string().swap(event->bytes);
-      HARENA_CO_TRY_STATUS(co_await write(std::move(bytes)));
+Task<Status> copy_events(LiveAnswer& answer, session::OutputReader& output, bool binary) {
+  for (;;) {
+    auto event = co_await output.next();
+    if (!event) {
+      const std::string line = http::ndjson_line(http::error_document(event.error()));
+      // Named first: gcc 12 destroys the temporaries of a ?: inside a co_await twice.
+      std::string bytes = binary ? binary_frame(FrameKind::error, 0, std::string_view(line).substr(0, line.size() - 1)) : line;
+      co_return co_await answer.write(std::move(bytes));
     }
+    if (event->kind == OutputEvent::Kind::end) co_return ok_status();
+    std::string bytes = binary ? event_frame(*event) : event_line(*event);
+    // While a slow reader takes this, one copy is enough.
+    std::string().swap(event->bytes);
+    HARENA_CO_TRY_STATUS(co_await answer.write(std::move(bytes)));
   }
-
-  Task<void> keep_alive() {
-    for (;;) {
-      co_await http::sleep_for(kKeepAlive);
-      const std::string sign = binary_ ? binary_frame(FrameKind::keep_alive, 0, {}) : "{}\n";
-      auto written = co_await write(sign);
-      // The other side has gone: ends the copy too.
-      if (!written || done_) co_return;
-    }
-  }
-
-  ResponseWriter& response_;
-  session::OutputReader output_;
-  bool binary_;
-  bool done_ = false;
-  http::AsyncMutex mutex_;
-  Status outcome_;
-};
+}
 
 Result<session::AttachRequest> parse_attach(const Request& request, bool with_follow) {
   HARENA_TRY(auto query, request.query());
@@ -272,8 +221,9 @@ Task<Status> command_output(Request& request, ResponseWriter& response, SessionC
   const std::string stopping = http::ndjson_line(http::error_document(http::stopping_error()));
   response.set_last_words(binary ? binary_frame(FrameKind::error, 0, std::string_view(stopping).substr(0, stopping.size() - 1)) : stopping);
   HARENA_CO_TRY_STATUS(co_await begin_output(response, binary));
-  OutputAnswer answer(response, std::move(output), binary);
-  co_return co_await answer.run();
+  const std::string sign = binary ? binary_frame(FrameKind::keep_alive, 0, {}) : "{}\n";
+  LiveAnswer answer(response, sign);
+  co_return co_await answer.run(copy_events(answer, output, binary));
 }
 
 Task<Status> attach_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
