@@ -13,6 +13,17 @@ def wait_until(true, what, seconds=60):
         time.sleep(0.05)
 
 
+def settled_bytes(pid, seconds=60):
+    """harenad's memory once it has stayed within 1 MiB for a second: its readers have got all they can hold."""
+    deadline = time.monotonic() + seconds
+    seen = [resident_bytes(pid)]
+    while len(seen) < 10 or max(seen[-10:]) - min(seen[-10:]) > 1 << 20:
+        assert time.monotonic() < deadline, ("harenad's memory doesn't come to rest", seen[-10:])
+        time.sleep(0.1)
+        seen.append(resident_bytes(pid))
+    return seen[-1]
+
+
 def whole_result(box, body):
     """The answer's size and end, read in pieces as a client with little memory does."""
     connection = box.api.connect()
@@ -81,12 +92,10 @@ def test_three_hundred_readers_that_do_not_read(make_box, harenad):
     before = resident_bytes(harenad.process.pid)
     readers = [box.open_output(command, frames=n % 2 == 0) for n in range(300)]
     print_more(16)
-    time.sleep(0.5)
-    loaded = resident_bytes(harenad.process.pid)
+    loaded = settled_bytes(harenad.process.pid)
     assert loaded - before < 300 * (256 << 10), (before, loaded)
     print_more(64 if LONG else 24)
-    time.sleep(0.5)
-    assert resident_bytes(harenad.process.pid) - loaded < 8 << 20
+    assert settled_bytes(harenad.process.pid) - loaded < 8 << 20
     box.stdin(command, b"", eof="true")
     assert len(box.collect(command).stdout) == total
     assert box.run("echo others")["stdout"] == "others\n"
