@@ -80,15 +80,22 @@ class StepPrinter {
   std::string current_;
 };
 
+/// The one source that was given.
+Result<std::pair<std::string, std::string>> import_source(const ImportOptions& options) {
+  std::vector<std::pair<std::string, std::string>> given = {
+      {"docker", options.docker}, {"folder", options.folder}, {"archive", options.archive}, {"upload", options.upload}};
+  std::erase_if(given, [](const auto& source) { return source.second.empty(); });
+  if (given.size() == 1) return given.front();
+  return make_error(ErrorCode::invalid_argument, "an import has one source: --docker, --folder, --archive or --upload; " +
+                                                     std::to_string(given.size()) + " were given");
+}
+
 Result<json> import_image(client::Client& client, const ImportOptions& options, StepPrinter& steps) {
   const auto on_step = [&](const client::ImportStep& step) { steps.show(step); };
-  if (!options.upload.empty()) return Images(client).import_upload(options.reference, options.kind, options.upload, on_step);
-  json source = json::object();
-  if (!options.docker.empty()) source["docker"] = options.docker;
-  if (!options.folder.empty()) source["folder"] = options.folder;
-  if (!options.archive.empty()) source["archive"] = options.archive;
-  if (source.size() == 1) return Images(client).import_from(options.reference, options.kind, source, on_step);
-  return make_error(ErrorCode::invalid_argument, "give one source: --docker, --folder, --archive or --upload");
+  HARENA_TRY(const auto source, import_source(options));
+  const auto& [kind, value] = source;
+  if (kind == "upload") return Images(client).import_upload(options.reference, options.kind, value, on_step);
+  return Images(client).import_from(options.reference, options.kind, {{kind, value}}, on_step);
 }
 
 Result<int> import(Program& program, const ImportOptions& options) {

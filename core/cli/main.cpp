@@ -63,11 +63,18 @@ Status check_command_name(const Program& program, const std::vector<std::string>
   return make_error(ErrorCode::invalid_argument, "there is no command '" + word + "'" + suggestion(word, known));
 }
 
+/// The command that the arguments named, whole: "images import".
+std::string command_name(const CLI::App& app) {
+  const auto named = app.get_subcommands();
+  if (named.empty()) return "";
+  const auto inner = command_name(*named.front());
+  return named.front()->get_name() + (inner.empty() ? "" : " " + inner);
+}
+
 /// CLI11's own sentence, with what it can't know.
 std::string parse_message(const Program& program, const CLI::ParseError& error) {
   std::string text = error.what();
-  const auto subcommands = program.app.get_subcommands();
-  const auto name = subcommands.empty() ? "" : subcommands.front()->get_name();
+  const auto name = command_name(program.app);
   if (!program.trailing && (name == "exec" || name == "run") && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     return text + "; the command goes behind --, as in: harena exec SANDBOX -- ls -l /";
   }

@@ -90,6 +90,7 @@ TEST(Resources, ReadTheUsualParameters) {
   EXPECT_EQ(resources_of(json::parse(R"({"cpu":1.5,"memory":"512MiB"})")), (Resources{1500, 512 << 20}));
   EXPECT_EQ(resources_of(json::parse(R"({"memory_bytes":7})")), (Resources{0, 7}));
   EXPECT_EQ(resources_of(json::parse(R"({"cpu":"x","memory":"y"})")), Resources{});
+  EXPECT_EQ(resources_of(json::parse(R"({"cpu":-3,"memory":-1})")), Resources{}) << "the backend names the value that is wrong";
 }
 
 TEST(Filter, AllConditionsMustHold) {

@@ -18,7 +18,7 @@ std::int64_t memory_of(const json& params) {
   for (const auto* name : {"memory_bytes", "memory"}) {
     const auto it = params.find(name);
     if (it == params.end()) continue;
-    if (it->is_number_integer()) return it->get<std::int64_t>();
+    if (it->is_number_integer()) return std::max<std::int64_t>(0, it->get<std::int64_t>());
     if (it->is_string()) return parse_size(it->get<std::string>()).value_or(0);
   }
   return 0;

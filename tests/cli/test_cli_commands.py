@@ -29,7 +29,9 @@ def test_create_types_params_by_the_schema(cli, fake):
     (["ls", "--stat"], "--stat"),
     (["ls", "--", "x"], "takes no command"),
     (["port", "x", "0"], "0"),
-    (["images", "import", "root/a:b"], "give one source"),
+    (["images", "import", "root/a:b"], "one source"),
+    (["images", "import", "root/a:b", "--docker", "docker://x", "--upload", "y.tar"], "2 were given"),
+    (["images", "import", "root/a:b", "folder"], "see harena images import --help"),
     ([], "subcommand"),
 ])
 def test_bad_input_is_one_sentence(cli, args, words):

@@ -28,6 +28,7 @@ def create(http, text):
     ('{"image": "root/tiny:v1", "params": {"cpu": "many"}}', 400, "params.cpu is 'many'"),
     ('{"image": "root/tiny:v1", "params": {"cpu": 1000000}}', 409, "no node can take it"),
     ('{"image": "root/tiny:v1", "params": {"memory": "0"}}', 400, "parameter 'memory' is"),
+    ('{"image": "root/tiny:v1", "params": {"memory": -1}}', 400, "parameter 'memory' is -1"),
     ('{"image": "root/tiny:v1", "params": {"memory": "lots"}}', 400, "parameter 'memory' is"),
     ('{"image": "root/tiny:v1", "params": {"memry_bytes": 1}}', 400, "did you mean 'memory_bytes'"),
     ('{"image": "root/tiny:v1", "params": {"memory_bytes": 1e300}}', 400, "64 bits"),

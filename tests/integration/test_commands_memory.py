@@ -3,14 +3,8 @@
 import json
 import time
 
+from files_support import wait_until
 from http_api import LONG, at_once, resident_bytes
-
-
-def wait_until(true, what, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def settled_bytes(pid, seconds=60):
