@@ -114,7 +114,6 @@ class Command : public std::enable_shared_from_this<Command> {
   void on_main_death(const Death& death);
   void consider_end();
   void record_end();
-  EndFacts facts_of(const Death& death) const;
   session::ExitStatus describe_death(const Death& death) const;
   void arm_timeouts();
   void arm_quiet_timer();
@@ -139,6 +138,7 @@ class Command : public std::enable_shared_from_this<Command> {
     std::uint64_t oom_kills = 0, memory_limit_hits = 0, forks_refused = 0;
   };
   static Counts count(const SandboxCounters& counters);
+  EndFacts facts_of(const Death& death, const Counts& now) const;
   Counts before_;
 
   std::optional<ProcessSet> group_;

@@ -198,14 +198,14 @@ Error execute(std::vector<std::string> argv, Environment environment, const std:
 }
 
 Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildStdio& stdio, int channel,
-               std::uint64_t mark, Environment& environment, std::vector<std::string>& argv) {
+               std::uint64_t mark, const FilterKey& key, Environment& environment, std::vector<std::string>& argv) {
   if (request.trusted_tools && sandbox.options().tools.empty()) {
     return make_error(ErrorCode::failed_precondition, "trusted_tools: this sandbox was made without them; harena doctor says what the host lacks");
   }
-  sandbox.restore_process_defaults();
+  sandbox.offer_to_oom_killer();
   if (mark != 0) put_mark(mark);
   HARENA_TRY_STATUS(sandbox.join_v1_cgroups());
-  HARENA_TRY_STATUS(sandbox.enter_all());
+  HARENA_TRY_STATUS(sandbox.enter_all(key));
   ::setsid();
   HARENA_TRY(auto identity, resolve_user(request.user, request.groups));
   HARENA_TRY_STATUS(set_streams(sandbox, request, stdio, identity, channel));
@@ -213,7 +213,6 @@ Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildS
   bool unprivileged_host = !sandbox.has_namespaces() && request.user.empty() && ::geteuid() != 0;
   if (!unprivileged_host) HARENA_TRY_STATUS(become(identity));
   HARENA_TRY_STATUS(enter_folder(request, identity));
-  if (sandbox.has_namespaces()) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::umask(022);
   environment = make_environment(sandbox, request, identity);
   ::syscall(SYS_close_range, 3u, UINT_MAX, 4u /* CLOSE_RANGE_CLOEXEC */);
@@ -226,18 +225,16 @@ Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildS
 }  // namespace
 
 void run_command_child(const Sandbox& sandbox, const StartRequest& request, const ChildStdio& stdio,
-                       int report_channel, std::uint64_t mark) {
+                       int report_channel, std::uint64_t mark, const FilterKey& key) {
   int channel = ::fcntl(report_channel, F_DUPFD_CLOEXEC, 64);
   Environment environment;
   std::vector<std::string> argv;
-  auto prepared = prepare(sandbox, request, stdio, channel, mark, environment, argv);
+  auto prepared = prepare(sandbox, request, stdio, channel, mark, key, environment, argv);
   if (!prepared) return send_report(channel, Report::error, session::encode_error(prepared.error()));
   std::array<char, 8> pid;
   session::put_u64(pid.data(), static_cast<std::uint64_t>(::getpid()));
   send_report(channel, Report::pid, {pid.data(), pid.size()});
-  auto confined = sandbox.choose_apparmor();
-  if (confined) confined = sandbox.install_seccomp();
-  if (const auto& status = confined; !status) {
+  if (auto status = sandbox.choose_apparmor(); !status) {
     return send_report(channel, Report::error, session::encode_error(status.error()));
   }
   const std::string path = request.trusted_tools ? sandbox.options().tools : path_of(environment);

@@ -1,6 +1,6 @@
 #pragma once
-// What a command's process does between clone and exec, in the order that is right: cgroups before namespaces,
-// identity inside the sandbox, the seccomp filter last.
+// What a command's process does between clone and exec, in the order that is right: cgroups before namespaces, then the identity
+// inside the sandbox. It was born with the seccomp filter and no_new_privs (filter_key.hpp).
 
 #include <string>
 
@@ -22,8 +22,8 @@ inline constexpr std::size_t kMaxInlineShellBytes = 100 * 1024;
 /// Where the shell finds it.
 inline constexpr int kScriptFd = 9;
 
-/// Returns only on failure, which it has reported. `mark`: see process_set.hpp; 0 for none.
+/// Returns only on failure, which it has reported. `mark`: see process_set.hpp; 0 for none. `key`: of the filter that the process has.
 void run_command_child(const Sandbox& sandbox, const session::StartRequest& request, const ChildStdio& stdio,
-                       int report_channel, std::uint64_t mark);
+                       int report_channel, std::uint64_t mark, const FilterKey& key);
 
 }  // namespace harena::shim

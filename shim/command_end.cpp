@@ -56,6 +56,10 @@ void Command::on_main_death(const Death& death) {
   if (!exit_) consider_end();
 }
 
+Command::Counts Command::count(const SandboxCounters& counters) {
+  return {counters.oom_kills(), counters.memory_limit_hits(), counters.forks_refused()};
+}
+
 void Command::consider_end() {
   // What was ended is told when all of it is gone (kill_again sees to it, the drain's limit holds).
   if (kill_cause_ && has_processes()) return;
@@ -64,26 +68,24 @@ void Command::consider_end() {
   quiet_timer_ = host_.loop.after_ms(kDrainQuietMs, [this] { record_end(); });
 }
 
-Command::Counts Command::count(const SandboxCounters& counters) {
-  return {counters.oom_kills(), counters.memory_limit_hits(), counters.forks_refused()};
-}
-
-EndFacts Command::facts_of(const Death& death) const {
-  auto now = count(host_.sandbox.counters());
+EndFacts Command::facts_of(const Death& death, const Counts& now) const {
   EndFacts facts;
   facts.wait_status = death.status;
   facts.killed_for = kill_cause_;
   facts.killed_detail = kill_detail_;
+  facts.forks_refused = now.forks_refused - before_.forks_refused;
+  // What comes is looked up in the kernel, and says nothing about a success.
+  if (WIFEXITED(death.status) && WEXITSTATUS(death.status) == 0) return facts;
   facts.sandbox_ending = host_.owner.sandbox_ending() || host_.sandbox.init_is_dying();
   facts.oom_kills = std::min(now.oom_kills - before_.oom_kills, host_.owner.unexplained_oom_kills());
   facts.memory_limit_hit = now.memory_limit_hits > before_.memory_limit_hits || host_.sandbox.counters().swap_limit_was_reached();
-  facts.forks_refused = now.forks_refused - before_.forks_refused;
   facts.disk_full = disk_may_matter(death.status) && host_.sandbox.disk_is_full();
   return facts;
 }
 
 session::ExitStatus Command::describe_death(const Death& death) const {
-  auto facts = facts_of(death);
+  const auto now = count(host_.sandbox.counters());
+  auto facts = facts_of(death, now);
   auto verdict = judge_end(facts);
   bool by_oom = verdict.cause == ExitCause::oom || verdict.detail == "host_memory";
   if (by_oom) host_.owner.explained_by_oom();
@@ -93,7 +95,7 @@ session::ExitStatus Command::describe_death(const Death& death) const {
   status.signal = signalled ? WTERMSIG(death.status) : 0;
   status.cause = verdict.cause;
   status.cause_detail = verdict.detail;
-  status.oom_kills = host_.sandbox.counters().oom_kills() - before_.oom_kills;
+  status.oom_kills = now.oom_kills - before_.oom_kills;
   status.forks_refused = facts.forks_refused;
   status.started_ms = started_ms_;
   status.exited_ms = died_ms_;

@@ -135,14 +135,15 @@ Status Sandbox::read_seccomp() {
   if (!fd) return {};
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return errno_error(errno, "--seccomp-fd");
-  seccomp_program_.resize(static_cast<std::size_t>(info.st_size));
-  auto got = ::pread(fd.get(), seccomp_program_.data(), seccomp_program_.size(), 0);
-  auto unit = sizeof(sock_filter);
-  if (got != info.st_size || seccomp_program_.empty() || seccomp_program_.size() % unit != 0 ||
-      seccomp_program_.size() / unit > BPF_MAXINSNS) {
-    return make_error(ErrorCode::invalid_argument, "--seccomp-fd: " + std::to_string(info.st_size) +
-                                                       " bytes aren't 1 to 4096 BPF instructions of 8 bytes");
+  constexpr auto kUnit = sizeof(sock_filter);
+  constexpr std::size_t kMost = BPF_MAXINSNS - FilterKey::kDoorInstructions;
+  const auto bytes = static_cast<std::size_t>(info.st_size);
+  if (bytes == 0 || bytes % kUnit != 0 || bytes / kUnit > kMost) {
+    return make_error(ErrorCode::invalid_argument, "--seccomp-fd: " + std::to_string(bytes) + " bytes aren't 1 to " + std::to_string(kMost) +
+                                                       " BPF instructions of 8 bytes");
   }
+  seccomp_program_.resize(bytes / kUnit);
+  if (::pread(fd.get(), seccomp_program_.data(), bytes, 0) != info.st_size) return errno_error(errno, "reading --seccomp-fd");
   return {};
 }
 
@@ -196,9 +197,9 @@ bool Sandbox::disk_is_full() const {
          (info.f_files > 0 && info.f_ffree == 0);
 }
 
-Status Sandbox::enter_all() const {
+Status Sandbox::enter_all(const FilterKey& key) const {
   if (namespace_flags_ == 0) return {};
-  if (::setns(init_pidfd_.get(), namespace_flags_) != 0) return errno_error(errno, "entering the sandbox");
+  if (key.setns(init_pidfd_.get(), namespace_flags_) != 0) return errno_error(errno, "entering the sandbox");
   return {};
 }
 
@@ -231,24 +232,29 @@ Status Sandbox::choose_apparmor() const {
   return errno_error(errno, "putting the AppArmor profile '" + options_.apparmor + "' on the command");
 }
 
-Status Sandbox::install_seccomp() const {
+Status Sandbox::confine_spawner(const FilterKey& key) const {
+  if (has_namespaces()) ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (seccomp_program_.empty()) return {};
-  sock_fprog program{static_cast<unsigned short>(seccomp_program_.size() / sizeof(sock_filter)),
-                     reinterpret_cast<sock_filter*>(const_cast<char*>(seccomp_program_.data()))};
+  auto code = key.open_door_in(seccomp_program_);
+  sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
   if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return errno_error(errno, "installing the seccomp filter");
   return {};
 }
 
-void Sandbox::restore_process_defaults() const {
-  // Ignored signals stay so through clone and exec: a writer whose reader left must die of SIGPIPE.
-  for (int signal : {SIGPIPE, SIGHUP}) ::signal(signal, SIG_DFL);
-  reset_ignored_signals();
-  ::setrlimit(RLIMIT_NOFILE, &open_files_);
-  if (!oom_adjusted_ && !has_namespaces()) return;
-  // Where shim and init couldn't be protected from the OOM killer (no CAP_SYS_RESOURCE), commands are offered to it first.
-  const std::string_view score = oom_adjusted_ ? "0" : "500";
+void Sandbox::set_oom_score(std::string_view score) const {
   UniqueFd adj(open_at(host_proc_.get(), "self/oom_score_adj", O_WRONLY));
   if (adj) (void)!::write(adj.get(), score.data(), score.size());
+}
+
+void Sandbox::restore_process_defaults() const {
+  // Ignored signals stay so through clone and exec: a writer whose reader left must die of SIGPIPE.
+  reset_ignored_signals();
+  ::setrlimit(RLIMIT_NOFILE, &open_files_);
+  if (oom_adjusted_) set_oom_score("0");
+}
+
+void Sandbox::offer_to_oom_killer() const {
+  if (!oom_adjusted_ && has_namespaces()) set_oom_score("500");
 }
 
 bool Sandbox::init_is_dying() const {

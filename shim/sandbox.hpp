@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
+#include "shim/filter_key.hpp"
 #include "shim/options.hpp"
 #include "shim/sandbox_counters.hpp"
 
@@ -45,15 +47,22 @@ class Sandbox {
   // In a child, between clone and exec. Each returns an error to be reported; none may be called by the shim itself.
   /// resource_exhausted (limit, pids) when that made one too many: the kernel doesn't refuse it, and others fork meanwhile.
   Status join_v1_cgroups() const;
-  /// One setns(2) for all: the kernel checks the others with the rights that the user namespace gives.
-  Status enter_all() const;
+  /// One setns(2) for all: the kernel checks the others with the rights that the user namespace gives. `key`: of the filter that the
+  /// caller has from confine_spawner().
+  Status enter_all(const FilterKey& key) const;
   /// User and mount namespace only.
   Status enter_for_files() const;
   Status drop_capabilities() const;
   /// The AppArmor profile of the next exec.
   Status choose_apparmor() const;
-  Status install_seccomp() const;
+  /// Where shim and init couldn't be protected from the OOM killer (no CAP_SYS_RESOURCE), commands are offered to it first.
+  void offer_to_oom_killer() const;
+
+  // In the spawner: what all commands inherit from it.
+  /// Signals, limits of descriptors, and nobody's favour with the OOM killer: it is small, and is made again if it was chosen.
   void restore_process_defaults() const;
+  /// Puts no_new_privs and the seccomp filter of commands, which `key` opens, on the caller for good: all that it starts inherits both.
+  Status confine_spawner(const FilterKey& key) const;
 
   const SandboxCounters& counters() const { return counters_; }
   /// Before a process is started: resource_exhausted (limit, pids) when there is no room for one. A v2 group refuses by itself.
@@ -73,7 +82,7 @@ class Sandbox {
   UniqueFd null_;
   std::vector<UniqueFd> v1_tasks_;
   SandboxCounters counters_;
-  std::string seccomp_program_;
+  std::vector<sock_filter> seccomp_program_;
   pid_t shim_pid_ = -1;
   int namespace_flags_ = 0;
   int file_namespace_flags_ = 0;
@@ -84,6 +93,7 @@ class Sandbox {
   Status find_namespaces();
   Status read_seccomp();
   void open_counters();
+  void set_oom_score(std::string_view score) const;
 };
 
 }  // namespace harena::shim

@@ -28,7 +28,7 @@ Error clone_error(int error) {
 
 }  // namespace
 
-Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent) {
+Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent, const FilterKey& key) {
   int pidfd = -1;
   clone_args args{};
   args.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
@@ -40,8 +40,8 @@ Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Pare
     args.flags |= CLONE_INTO_CGROUP;
     args.cgroup = static_cast<std::uint64_t>(cgroup_fd);
   }
-  // Raw: glibc has no wrapper. The shim has one thread, so the child may use the heap.
-  long pid = ::syscall(SYS_clone3, &args, sizeof args);
+  // The shim has one thread, so the child may use the heap.
+  long pid = key.clone3(&args, sizeof args);
   if (pid < 0) return clone_error(errno);
   if (pid == 0) {
     sigset_t none;

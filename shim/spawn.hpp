@@ -11,6 +11,7 @@
 
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
+#include "shim/filter_key.hpp"
 
 namespace harena::shim {
 
@@ -26,7 +27,8 @@ enum class Parent { caller, callers };
 /// Runs `body` in a child with default signal handlers, born in the v2 cgroup `cgroup_fd` (-1: the shim's own). A plain
 /// copy-on-write fork: were the child to share memory or suspend its parent (vfork), an agent that stops it
 /// could stop the shim. resource_exhausted (limit, pids) on EAGAIN.
-Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent = Parent::caller);
+/// `key`: of the caller's seccomp filter, if it has one.
+Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent = Parent::caller, const FilterKey& key = {});
 
 /// Reports travel over a SOCK_SEQPACKET pair: a letter, then bytes.
 enum class Report : char { born = 'B', pid = 'P', error = 'E', pty = 'T', done = 'D', leftover = 'L', closed = 0, again = 1 };

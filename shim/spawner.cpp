@@ -107,7 +107,7 @@ Error explain(const Sandbox& sandbox, Error error) {
   return infrastructure_error(ErrorCode::resource_exhausted, "processes", "the machine has no room for another process");
 }
 
-void carry_out(const Sandbox& sandbox, ReceivedOrder& order) {
+void carry_out(const Sandbox& sandbox, ReceivedOrder& order, const Status& confined, const FilterKey& key) {
   auto mark = session::get_u64(order.bytes.data());
   auto flags = static_cast<unsigned char>(order.bytes[8]);
   UniqueFd channel = order.next();
@@ -116,12 +116,14 @@ void carry_out(const Sandbox& sandbox, ReceivedOrder& order) {
   UniqueFd err = (flags & kHasOutputs) != 0 ? order.next() : UniqueFd();
   UniqueFd cgroup = (flags & kHasCgroup) != 0 ? order.next() : UniqueFd();
   UniqueFd file = (flags & kIsFile) != 0 ? order.next() : UniqueFd();
+  // Nothing runs without its filter.
+  if (!confined) return send_report(channel.get(), Report::error, session::encode_error(confined.error()));
   std::string text = file ? read_file(file.get()) : order.bytes.substr(kPrefixBytes);
   auto request = session::decode<session::StartRequest>(text);
   if (!request) return send_report(channel.get(), Report::error, session::encode_error(request.error()));
   auto child = clone_child(cgroup.get(), [&] {
-    run_command_child(sandbox, *request, {in.get(), out.get(), err.get()}, channel.get(), mark);
-  }, Parent::callers);
+    run_command_child(sandbox, *request, {in.get(), out.get(), err.get()}, channel.get(), mark, key);
+  }, Parent::callers, key);
   fault_point(sandbox.options().run_dir, "spawner.made");
   if (!child) return send_report(channel.get(), Report::error, session::encode_error(explain(sandbox, std::move(child).error())));
   std::array<char, 8> pid;
@@ -135,11 +137,14 @@ void be_spawner(const Sandbox& sandbox, int socket) {
   kept.push_back(socket);
   close_all_but(std::move(kept));
   sandbox.children_inside(true);
+  sandbox.restore_process_defaults();
+  auto key = FilterKey::make();
+  const auto confined = key ? sandbox.confine_spawner(*key) : Status(key.error());
   for (;;) {
     ReceivedOrder order;
     if (!receive_order(socket, order)) return;
     fault_point(sandbox.options().run_dir, "spawner.order");
-    carry_out(sandbox, order);
+    carry_out(sandbox, order, confined, key ? *key : FilterKey{});
   }
 }
 

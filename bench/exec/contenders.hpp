@@ -18,6 +18,9 @@ struct Target {
 /// exec of `true` (start, output, exit in one call) against posix_spawn + wait, in turns; then 64 callers against 64 threads.
 void bench_commands(const Target& target, int rounds, double seconds);
 
+/// The 64 callers alone for so long.
+void bench_load(const Target& target, double seconds);
+
 /// `size` bytes of output, spooled and read by one reader, against `cat | cat` into a file; in turns.
 void bench_output(const Target& target, int rounds, std::size_t size);
 

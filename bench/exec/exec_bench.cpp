@@ -1,5 +1,6 @@
 // Commands and their output of a running harenad beside the floors of the same machine, in turns.
 //   exec_bench commands|output PORT TOKEN SANDBOX [ROUNDS [SIZE_MIB]]
+//   exec_bench load PORT TOKEN SANDBOX SECONDS      the 64 callers alone, to look at them with perf
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -17,8 +18,10 @@ int run(std::string_view what, const Target& target, int rounds, std::size_t siz
     bench_commands(target, rounds, kSeconds);
   } else if (what == "output") {
     bench_output(target, rounds, size);
+  } else if (what == "load") {
+    bench_load(target, rounds);
   } else {
-    std::fprintf(stderr, "exec_bench: unknown bench '%s'; known: commands, output\n", std::string(what).c_str());
+    std::fprintf(stderr, "exec_bench: unknown bench '%s'; known: commands, output, load\n", std::string(what).c_str());
     return 2;
   }
   return 0;
@@ -29,7 +32,7 @@ int run(std::string_view what, const Target& target, int rounds, std::size_t siz
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    std::fprintf(stderr, "usage: exec_bench commands|output PORT TOKEN SANDBOX [ROUNDS [SIZE_MIB]]\n");
+    std::fprintf(stderr, "usage: exec_bench commands|output|load PORT TOKEN SANDBOX [ROUNDS [SIZE_MIB]]\n");
     return 2;
   }
   try {

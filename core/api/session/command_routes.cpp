@@ -58,7 +58,7 @@ Task<Status> start_and_wait(ResponseWriter& response, SessionLink link, StartBod
   if (!begun && take_input_back(begun.error(), body)) begun = co_await link.client.start_attached(body.request);
   HARENA_CO_TRY(auto attached, std::move(begun));
   co_await feed_beside(link, attached.started.command, body.stdin_data);
-  co_return co_await answer_whole_result(response, link.client, attached);
+  co_return co_await answer_whole_result(response, link.client, attached, body.request);
 }
 
 }  // namespace

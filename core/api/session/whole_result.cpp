@@ -34,8 +34,34 @@ struct Gathered {
 struct Whole {
   Gathered out;
   Gathered err;
-  json exit;
+  session::ExitStatus exit;
 };
+
+/// Whether the request and the end tell all that the endpoint could: a question less for most commands. What it shows shortened, what
+/// was started before under the same op, stdin, and streams that go on growing behind the end are asked for.
+bool is_known(const session::Started& started, const session::StartRequest& request, const session::ExitStatus& exit) {
+  std::size_t shown = request.shell.size();
+  for (const auto& argument : request.argv) shown += argument.size();
+  return !started.existing && !request.pty && request.stdin_mode == session::StdinMode::none && !exit.background &&
+         shown <= session::kShownShellBytes;
+}
+
+session::CommandInfo info_of(const session::Started& started, const session::StartRequest& request, const session::ExitStatus& exit) {
+  session::CommandInfo info;
+  info.id = started.command;
+  info.op = request.op;
+  info.argv = request.argv;
+  info.shell = request.shell;
+  info.state = session::CommandState::exited;
+  info.started_ms = exit.started_ms;
+  info.stdout_bytes = exit.stdout_bytes;
+  info.stderr_bytes = exit.stderr_bytes;
+  info.stdout_kept = exit.stdout_kept;
+  info.stderr_kept = exit.stderr_kept;
+  info.on_disconnect = request.on_disconnect;
+  info.exit = exit;
+  return info;
+}
 
 Task<Result<Whole>> follow(session::OutputReader& output) {
   Whole whole;
@@ -45,7 +71,7 @@ Task<Result<Whole>> follow(session::OutputReader& output) {
     auto& stream = event.stream == session::Stream::out ? whole.out : whole.err;
     if (event.kind == OutputEvent::Kind::output) stream.add(event.bytes);
     if (event.kind == OutputEvent::Kind::truncated) stream.truncated = true;
-    if (event.kind == OutputEvent::Kind::exit) whole.exit = to_json(event.exit);
+    if (event.kind == OutputEvent::Kind::exit) whole.exit = std::move(event.exit);
   }
 }
 
@@ -121,11 +147,15 @@ Task<Status> answer_in_parts(ResponseWriter& response, session::SessionClient& c
 
 }  // namespace
 
-Task<Status> answer_whole_result(ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached) {
+Task<Status> answer_whole_result(ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached,
+                                 const session::StartRequest& request) {
   HARENA_CO_TRY(const auto whole, co_await follow(attached.output));
-  HARENA_CO_TRY(auto info, co_await client.info(attached.started.command));
+  auto info = info_of(attached.started, request, whole.exit);
+  if (!is_known(attached.started, request, whole.exit)) {
+    HARENA_CO_TRY(info, co_await client.info(attached.started.command));
+    info.exit = whole.exit;
+  }
   auto answer = to_json(info);
-  answer["exit"] = whole.exit;
   answer["stdout_truncated"] = whole.out.truncated;
   answer["stderr_truncated"] = whole.err.truncated;
   if (!whole.out.is_held() || !whole.err.is_held()) co_return co_await answer_in_parts(response, client, std::move(answer), whole);

@@ -12,6 +12,8 @@ inline constexpr std::size_t kHeldOutputBytes = 64 << 10;
 
 /// Follows the command to its end and answers 200 with the whole result. An error is returned before the answer has begun, or
 /// breaks the answer off: a client never sees one that looks whole and isn't.
-http::Task<Status> answer_whole_result(http::ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached);
+/// `request` is what was sent to start it.
+http::Task<Status> answer_whole_result(http::ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached,
+                                       const session::StartRequest& request);
 
 }  // namespace harena
