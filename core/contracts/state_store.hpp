@@ -32,6 +32,11 @@ struct StateOp {
   static StateOp remove(std::string key) { return {.kind = Kind::remove, .key = std::move(key)}; }
 };
 
+/// What a transaction must outlive. `power_cut`: everything, once it has returned. `process`: the end of this process (kill -9
+/// too); a power cut of the machine within a second may take it back, with all that were made after it. For records of what a
+/// power cut ends as well: docs/decisions/0006-relaxed-transactions.md.
+enum class Durability { power_cut, process };
+
 /// Thread-safe, blocking. Errors and limits as in sdk/abi/state_store.h.
 class StateStore {
  public:
@@ -42,7 +47,8 @@ class StateStore {
   virtual Result<std::vector<StateEntry>> range(const CallContext& call, const std::string& start,
                                                 const std::string& end, std::int64_t limit) = 0;
   /// All or nothing; `aborted` names the key whose check failed. Returns the new revision.
-  virtual Result<std::int64_t> txn(const CallContext& call, const std::vector<StateOp>& ops) = 0;
+  virtual Result<std::int64_t> txn(const CallContext& call, const std::vector<StateOp>& ops,
+                                   Durability durability = Durability::power_cut) = 0;
   /// Blocks until cancelled or `on_change` returns false; a removal has no value.
   virtual Status watch(const CallContext& call, const std::string& prefix, std::int64_t after_revision,
                        const std::function<bool(const std::string& key, const std::optional<std::string>& value,

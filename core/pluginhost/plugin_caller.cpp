@@ -72,10 +72,11 @@ Error PluginCaller::broken(std::string_view verb, const std::string& what) const
 }
 
 Result<json> PluginCaller::call(const CallContext& context, std::string_view verb, const Function& function,
-                                OnItem on_item) const {
+                                OnItem on_item, std::uint32_t flags) const {
   Fence fence;
   bool unexpected_item = false;
   auto options = options_of(context, fence);
+  options.flags = flags;
   options.on_item = [&](const loader::Item& item) {
     if (on_item) return fence.run([&] { return on_item(item); });
     unexpected_item = true;

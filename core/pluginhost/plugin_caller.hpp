@@ -31,9 +31,10 @@ class PluginCaller {
   using Function = std::function<harena_status(void* self, const harena_call* call)>;
   using OnItem = std::function<bool(const loader::Item&)>;
 
-  /// Calls; the result document, or {} when the plugin gave none. Without `on_item` an item breaks the contract.
+  /// Calls; the result document, or {} when the plugin gave none. Without `on_item` an item breaks the contract. `flags` are those
+  /// of the call record.
   Result<nlohmann::json> call(const CallContext& context, std::string_view verb, const Function& function,
-                              OnItem on_item = nullptr) const;
+                              OnItem on_item = nullptr, std::uint32_t flags = 0) const;
 
   /// The error for a plugin that broke its contract: "plugin 'x' broke its contract in create: it `what`".
   Error broken(std::string_view verb, const std::string& what) const;

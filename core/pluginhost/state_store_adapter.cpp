@@ -75,14 +75,17 @@ Result<std::vector<StateEntry>> StateStoreAdapter::range(const CallContext& call
   return found;
 }
 
-Result<std::int64_t> StateStoreAdapter::txn(const CallContext& call, const std::vector<StateOp>& ops) {
+Result<std::int64_t> StateStoreAdapter::txn(const CallContext& call, const std::vector<StateOp>& ops,
+                                            Durability durability) {
   std::vector<harena_state_op> records;
   for (const auto& op : ops) records.push_back(abi_op(op));
   std::vector<const harena_state_op*> pointers;
   for (const auto& record : records) pointers.push_back(&record);
-  HARENA_TRY(const auto document, caller_.call(call, "txn", [&](void* self, const harena_call* record) {
+  const auto function = [&](void* self, const harena_call* record) {
     return table_.txn(self, record, pointers.data(), pointers.size());
-  }));
+  };
+  const std::uint32_t flags = durability == Durability::process ? HARENA_STATE_RELAXED : 0;
+  HARENA_TRY(const auto document, caller_.call(call, "txn", function, nullptr, flags));
   ResultReader read(caller_, "txn", document);
   const auto revision = read.integer("revision", 0);
   if (auto wrong = read.error()) return std::move(*wrong);

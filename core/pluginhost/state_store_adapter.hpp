@@ -17,7 +17,8 @@ class StateStoreAdapter final : public StateStore {
   Result<std::optional<StateEntry>> get(const CallContext& call, const std::string& key) override;
   Result<std::vector<StateEntry>> range(const CallContext& call, const std::string& start, const std::string& end,
                                         std::int64_t limit) override;
-  Result<std::int64_t> txn(const CallContext& call, const std::vector<StateOp>& ops) override;
+  Result<std::int64_t> txn(const CallContext& call, const std::vector<StateOp>& ops,
+                           Durability durability = Durability::power_cut) override;
   Status watch(const CallContext& call, const std::string& prefix, std::int64_t after_revision,
                const std::function<bool(const std::string& key, const std::optional<std::string>& value,
                                         std::int64_t revision)>& on_change) override;

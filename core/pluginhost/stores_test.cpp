@@ -52,6 +52,9 @@ TEST_F(StoreAdapterTest, TransactionsGiveTheirRevision) {
   tiny.result = R"({"revision": 12})";
   EXPECT_EQ(state->txn(call, {StateOp::check("x", 0), StateOp::put("last", "v")}).value(), 12);
   EXPECT_STREQ(tiny.input, "last");
+  EXPECT_EQ(tiny.flags, 0u);
+  EXPECT_EQ(state->txn(call, {StateOp::put("x", "")}, Durability::process).value(), 12);
+  EXPECT_EQ(tiny.flags, 1u) << "HARENA_STATE_RELAXED";
   for (const char* bad : {"{}", R"({"revision": -1})", R"({"revision": 1.5})", R"({"revision": 18446744073709551615})"}) {
     tiny.result = bad;
     expect_broken(state->txn(call, {StateOp::put("x", "")}).error(), "txn", "'revision'");

@@ -9,7 +9,7 @@ Status SandboxRepository::abandon(const CallContext& call, const Sandbox& sandbo
   if (!sandbox.spec.idempotency_key.empty()) {
     ops.push_back(StateOp::remove(keys::idempotency(sandbox.spec.project, sandbox.spec.idempotency_key)));
   }
-  auto revision = store_.txn(call, ops);
+  auto revision = store_.txn(call, ops, Durability::process);
   forget(sandbox.id);
   if (!revision.ok()) return std::move(revision).error().during("undoing the create of " + sandbox.id.str());
   return ok_status();

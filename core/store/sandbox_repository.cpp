@@ -58,7 +58,7 @@ Result<CreateOutcome> SandboxRepository::create(const CallContext& call, const S
     ops.push_back(StateOp::put(name, record_text(to_json(IdempotencyRecord{key->request_hash, sandbox.id, {}}))));
   }
   for (auto& op : save_ops(sandbox, {})) ops.push_back(std::move(op));
-  auto revision = store_.txn(call, ops);
+  auto revision = store_.txn(call, ops, Durability::process);
   if (!revision && revision.error().code == ErrorCode::aborted) {
     return after_conflict(call, sandbox, key, std::move(revision).error());
   }
@@ -105,7 +105,7 @@ Status SandboxRepository::save(const CallContext& call, const Sandbox& sandbox) 
   HARENA_TRY(const auto before, known(call, sandbox.id));
   auto ops = save_ops(sandbox, before);
   ops.insert(ops.begin(), StateOp::check(keys::sandbox(sandbox.id), before.revision));
-  auto revision = store_.txn(call, ops);
+  auto revision = store_.txn(call, ops, Durability::process);
   if (!revision) {
     // Whether it was written may be unknown: the next call reads what is there.
     forget(sandbox.id);

@@ -57,6 +57,8 @@ struct PurgeReport {
   std::int64_t idempotency_keys = 0;
 };
 
+/// What a life writes (create, save, abandon) survives every end of harenad, but not a power cut within the next second
+/// (Durability::process): the sandbox doesn't survive that either. What purge and remove write is synced.
 /// Thread-safe, blocking. Calls for one sandbox are made one at a time (the lifecycle holds its lock). Errors of the
 /// store pass through; `data_loss` for a record that can't be read, naming its key.
 class SandboxRepository {

@@ -30,6 +30,18 @@ TEST_F(SandboxRepositoryTest, CreateThenGet) {
   EXPECT_EQ(sandboxes.get(call, numbered_id(2)).error().code, ErrorCode::not_found);
 }
 
+TEST_F(SandboxRepositoryTest, WhatALifeWritesNeedNotOutliveAPowerCut) {
+  auto sandbox = numbered_sandbox(1, "k");
+  ASSERT_TRUE(create(sandbox).ok());
+  sandbox.state = SandboxState::stopping;
+  ASSERT_TRUE(sandboxes.save(call, sandbox).ok());
+  ASSERT_TRUE(sandboxes.abandon(call, sandbox).ok());
+  EXPECT_EQ(store.relaxed(), 3);
+  ASSERT_TRUE(create(numbered_sandbox(2)).ok());
+  ASSERT_TRUE(sandboxes.remove(call, numbered_id(2)).ok());
+  EXPECT_EQ(store.relaxed(), 4) << "an operator's removal is for good";
+}
+
 TEST_F(SandboxRepositoryTest, AnIdInUseIsAlreadyExists) {
   ASSERT_TRUE(create(numbered_sandbox(1)).ok());
   EXPECT_EQ(create(numbered_sandbox(1)).error().code, ErrorCode::already_exists);

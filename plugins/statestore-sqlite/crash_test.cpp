@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "plugins/statestore-sqlite/test_support.hpp"
+#include "sdk/abi/state_store.h"
 #include "sdk/base/unique_fd.hpp"
 
 namespace harena::sqlite {
@@ -25,7 +26,10 @@ constexpr int kWriters = 4;
     std::string name = std::to_string(writer);
     for (int i = 1;; ++i) {
       std::string value = std::to_string(i);
-      if (!driver.txn({put_value("left/" + name, value), put_value("right/" + name, value)}).ok()) ::_exit(2);
+      // Every other writer's are relaxed: they too outlive the process, which is all that is lost here.
+      loader::CallOptions options;
+      options.flags = writer % 2 == 0 ? HARENA_STATE_RELAXED : 0;
+      if (!driver.txn({put_value("left/" + name, value), put_value("right/" + name, value)}, options).ok()) ::_exit(2);
       int message[2] = {writer, i};
       if (::write(out, message, sizeof(message)) != sizeof(message)) ::_exit(3);
     }

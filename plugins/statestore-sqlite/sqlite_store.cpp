@@ -53,7 +53,9 @@ Result<std::int64_t> SqliteStore::range(const Call& call, std::string_view start
   }
 }
 
-Result<std::int64_t> SqliteStore::txn(const Call&, std::span<const plugin::StateOp> ops) { return writer_->commit(ops); }
+Result<std::int64_t> SqliteStore::txn(const Call& call, std::span<const plugin::StateOp> ops) {
+  return writer_->commit(ops, call.has_flag(HARENA_STATE_RELAXED) ? Writer::Sync::soon : Writer::Sync::now);
+}
 
 Status SqliteStore::watch(const Call& call, std::string_view prefix, std::int64_t after) {
   for (;;) {

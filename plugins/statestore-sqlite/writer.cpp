@@ -40,8 +40,8 @@ std::int64_t Writer::revision() const {
   return committed_;
 }
 
-Result<std::int64_t> Writer::commit(std::span<const StateOp> ops) {
-  Waiting mine{ops};
+Result<std::int64_t> Writer::commit(std::span<const StateOp> ops, Sync sync) {
+  Waiting mine{ops, sync};
   std::unique_lock lock(mutex_);
   queue_.push_back(&mine);
   while (!mine.done) {
@@ -90,6 +90,7 @@ void Writer::write(Batch& batch) {
 Status Writer::write_together(Batch& batch) {
   const std::int64_t revision = revision_, oldest = oldest_, bytes = history_bytes_;
   auto written = [&]() -> Status {
+    HARENA_TRY_STATUS(choose_sync(batch));
     HARENA_TRY_STATUS(db_->execute("BEGIN IMMEDIATE"));
     for (Waiting* waiting : batch) {
       waiting->outcome = apply(waiting->ops);
@@ -98,10 +99,23 @@ Status Writer::write_together(Batch& batch) {
     }
     return end_batch(revision);
   }();
-  if (written.ok()) return written;
+  if (written.ok()) {
+    if (revision_ != revision) syncs_ ? flusher_.synced() : flusher_.left_unsynced();
+    return written;
+  }
   if (db_->in_transaction()) (void)db_->execute("ROLLBACK");
   revision_ = revision, oldest_ = oldest, history_bytes_ = bytes;
   return written;
+}
+
+// Between transactions: SQLite ignores the pragma inside of one.
+Status Writer::choose_sync(const Batch& batch) {
+  const auto now = [](const Waiting* waiting) { return waiting->sync == Sync::now; };
+  const bool wanted = options_.synchronous_full && (std::any_of(batch.begin(), batch.end(), now) || flusher_.failed());
+  if (wanted == syncs_) return ok_status();
+  HARENA_TRY_STATUS(db_->execute(wanted ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL"));
+  syncs_ = wanted;
+  return ok_status();
 }
 
 Status Writer::end_batch(std::int64_t before) {

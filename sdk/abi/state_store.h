@@ -28,6 +28,11 @@ enum {
   HARENA_STATE_DELETE = 2  /* removes the key; fine when absent */
 };
 
+/* A bit of harena_call.flags, for txn. The transaction must outlive every end of the host process, but not a power cut of its machine:
+ * what it records has none of its own either. A store may answer before it is on the disk and has a second to bring it there; it
+ * never keeps a later transaction and loses an earlier one. A store that ignores the bit is right, too. */
+#define HARENA_STATE_RELAXED 1u
+
 typedef struct harena_state_op {
   uint32_t struct_size;
   uint32_t kind;
@@ -49,7 +54,7 @@ typedef struct harena_state_store {
    * watch(prefix, 12) sees every later change and nothing twice. */
   harena_status (*range)(void* self, const harena_call* call, harena_str start, harena_str end, int64_t limit);
 
-  /* [any] All or nothing, durable when it returns. Checks see the store as it was before the transaction; a failed
+  /* [any] All or nothing, durable when it returns (but see HARENA_STATE_RELAXED). Checks see the store as it was before the transaction; a failed
    * check: aborted, and the error names the key. A key may be put or deleted once: invalid_argument.
    * Result: {"revision": 12}: the transaction's own, or the store's when nothing changed. `ops` points to
    * op_count (1 to 128) pointers. After an error other than those of data_loss, unknown and internal nothing

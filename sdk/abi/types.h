@@ -101,7 +101,7 @@ typedef struct harena_host {
 /* The record that every call gets. */
 typedef struct harena_call {
   uint32_t struct_size;
-  /* Bits to come; zero. */
+  /* Bits that the contract of the function names (HARENA_STATE_RELAXED); a function ignores those that it doesn't know. */
   uint32_t flags;
   /* CLOCK_MONOTONIC in nanoseconds; 0 means none. Past it: HARENA_DEADLINE_EXCEEDED, nothing half-made stays. */
   int64_t deadline_ns;

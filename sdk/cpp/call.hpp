@@ -46,6 +46,9 @@ class Call {
     return ok_status();
   }
 
+  /// Of the contract's bits; those that a plugin doesn't know mean nothing.
+  bool has_flag(std::uint32_t flag) const { return (raw_->flags & flag) != 0; }
+
   std::string_view trace_id() const { return to_view(raw_->trace_id); }
   /// Who asked, as the core established it; empty for the core's own work.
   std::string_view principal() const { return to_view(raw_->principal); }

@@ -35,7 +35,7 @@ class StateStorePlugin {
   /// revision, which is returned.
   virtual Result<std::int64_t> range(const Call& call, std::string_view start, std::string_view end,
                                      std::int64_t limit) = 0;
-  /// [any] All or nothing, durable. aborted names the key of a failed check. Returns the revision.
+  /// [any] All or nothing, durable; with call.has_flag(HARENA_STATE_RELAXED) it may reach the disk within a second. aborted names the key of a failed check. Returns the revision.
   virtual Result<std::int64_t> txn(const Call& call, std::span<const StateOp> ops) = 0;
   /// [any] call.emit / call.emit_deleted for each change after `after_revision`; blocks until the call ends.
   virtual Status watch(const Call& call, std::string_view prefix, std::int64_t after_revision) = 0;

@@ -15,6 +15,7 @@ Enum in_range(std::int32_t value, std::int32_t most) {
 Invocation::Invocation(CallOptions options) : options_(std::move(options)) {
   sink_ = {sizeof(sink_), this, &on_result, &on_item, &on_error, &on_progress};
   call_.struct_size = sizeof(call_);
+  call_.flags = options_.flags;
   call_.deadline_ns = options_.deadline_ns;
   if (options_.cancelled) call_.cancelled = &on_cancelled, call_.cancel_context = this;
   call_.trace_id = to_abi(options_.trace_id);

@@ -34,6 +34,7 @@ struct Item {
 
 struct CallOptions {
   std::int64_t deadline_ns = 0;  // CLOCK_MONOTONIC; 0: none
+  std::uint32_t flags = 0;       // of the call record
   std::string trace_id;
   std::string principal;
   std::function<bool()> cancelled;               // from any thread; empty: never

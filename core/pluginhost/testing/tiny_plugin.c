@@ -72,6 +72,7 @@ static harena_status two_with_number(void* self, const harena_call* call, harena
 static harena_status transaction(void* self, const harena_call* call, const harena_state_op* const* ops,
                                  uint64_t count) {
   (void)self;
+  tiny.flags = call->flags;
   return play(call, count > 0 ? ops[count - 1]->key : text(""));
 }
 

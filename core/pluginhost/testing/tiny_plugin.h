@@ -29,6 +29,7 @@ typedef struct tiny_script {
   int instances;
   int calls;
   int64_t deadline_ns;
+  uint32_t flags;
   int cancelled;
   char input[4096];
   char principal[64];

@@ -92,7 +92,7 @@ void MemoryStateStore::apply(const std::vector<StateOp>& ops) {
   }
 }
 
-Result<std::int64_t> MemoryStateStore::txn(const CallContext& call, const std::vector<StateOp>& ops) {
+Result<std::int64_t> MemoryStateStore::txn(const CallContext& call, const std::vector<StateOp>& ops, Durability durability) {
   HARENA_TRY_STATUS(check_call(call));
   HARENA_TRY_STATUS(check_limits(ops));
   if (before_txn) HARENA_TRY_STATUS(before_txn(ops));
@@ -101,6 +101,7 @@ Result<std::int64_t> MemoryStateStore::txn(const CallContext& call, const std::v
     std::lock_guard lock(mutex_);
     HARENA_TRY_STATUS(run_checks(ops));
     apply(ops);
+    if (durability == Durability::process) ++relaxed_;
     revision = revision_;
   }
   changed_.notify_all();
@@ -138,6 +139,11 @@ Status MemoryStateStore::watch(const CallContext& call, const std::string& prefi
 std::int64_t MemoryStateStore::revision() const {
   std::lock_guard lock(mutex_);
   return revision_;
+}
+
+std::int64_t MemoryStateStore::relaxed() const {
+  std::lock_guard lock(mutex_);
+  return relaxed_;
 }
 
 std::size_t MemoryStateStore::size() const {

@@ -22,7 +22,8 @@ class MemoryStateStore final : public StateStore {
   Result<std::optional<StateEntry>> get(const CallContext& call, const std::string& key) override;
   Result<std::vector<StateEntry>> range(const CallContext& call, const std::string& start, const std::string& end,
                                         std::int64_t limit) override;
-  Result<std::int64_t> txn(const CallContext& call, const std::vector<StateOp>& ops) override;
+  Result<std::int64_t> txn(const CallContext& call, const std::vector<StateOp>& ops,
+                           Durability durability = Durability::power_cut) override;
   Status watch(const CallContext& call, const std::string& prefix, std::int64_t after_revision,
                const std::function<bool(const std::string& key, const std::optional<std::string>& value,
                                         std::int64_t revision)>& on_change) override;
@@ -33,6 +34,8 @@ class MemoryStateStore final : public StateStore {
 
   std::int64_t revision() const;
   std::size_t size() const;
+  /// How many transactions needn't have outlived a power cut.
+  std::int64_t relaxed() const;
   /// Forgets the history up to now: a watch from before is out_of_range.
   void compact();
 
@@ -50,6 +53,7 @@ class MemoryStateStore final : public StateStore {
   std::map<std::string, StateEntry> entries_;
   std::deque<Change> history_;
   std::int64_t revision_ = 0;
+  std::int64_t relaxed_ = 0;
   std::int64_t compacted_ = 0;
 };
 
