@@ -13,7 +13,7 @@ boost_package() {
 
 build_packages() {
   echo g++ cmake ninja-build ccache pkg-config "$(boost_package)" libpoco-dev libssl-dev libsqlite3-dev libseccomp-dev \
-    libarchive-dev nlohmann-json3-dev libspdlog-dev libcli11-dev
+    libarchive-dev nlohmann-json3-dev libspdlog-dev libcli11-dev libprotobuf-dev protobuf-compiler zlib1g-dev
 }
 
 # What a machine that runs sandboxes needs: e2fsprogs makes the disks of limited size, lxcfs (which systemd starts by itself) the views of

@@ -153,10 +153,44 @@ def tar_seeds(folder):
     write(folder, "not_a_tar", b"this is no archive\n" * 40)
 
 
+def envelope(flags, payload):
+    return struct.pack(">BI", flags, len(payload)) + payload
+
+
+def envelope_seeds(folder):
+    import gzip
+    write(folder, "start", envelope(0, b'{"process":{"cmd":"/bin/bash"}}'))
+    write(folder, "stream", envelope(0, b"a") + envelope(0, b"") + envelope(2, b"{}"))
+    write(folder, "compressed", envelope(1, gzip.compress(b"hello", mtime=0)) + envelope(1, b"none"))
+    write(folder, "too_long", struct.pack(">BI", 0, 1 << 30))
+    write(folder, "cut", envelope(0, b"abcdef")[:8])
+
+
+def multipart_seeds(folder):
+    head = b"multipart/form-data; boundary=B\n"
+    part = b'--B\r\nContent-Disposition: form-data; name="file"; filename="/a b;c"\r\nContent-Type: text/plain\r\n\r\nx\r\n--\r\n'
+    write(folder, "one", head + part + b"--B--\r\n")
+    write(folder, "two", head + b"before\r\n" + part + part + b"--B--after")
+    write(folder, "empty", head + b'--B\r\nContent-Disposition: form-data; name=file\r\n\r\n\r\n--B--')
+    write(folder, "extended", head + b"--B \r\nContent-Disposition: form-data; filename*=UTF-8''%E2%82%AC\r\n\r\n\r\n--B--")
+    write(folder, "cut", head + part)
+    write(folder, "quoted", b'multipart/form-data; boundary="a b"\n--a b\r\n\r\n')
+
+
+def e2b_json_seeds(folder):
+    write(folder, "start", b'\0{"process":{"cmd":"/bin/bash","args":["-l"],"envs":{"A":"b"},"cwd":"/"},"stdin":false,"pty":{"size":{"cols":80}}}')
+    write(folder, "input", b'\x03{"process":{"pid":42},"input":{"stdin":"SGVsbG8="},"unknown":[{"a":null}]}')
+    write(folder, "stream", b'\x04{"data":{"input":{"pty":"_-8"}}}')
+    write(folder, "signal", b'\x05{"process":{"tag":"x"},"signal":"SIGNAL_SIGKILL"}')
+    write(folder, "stat", b'\x0d{"entry":{"size":"5","type":1,"modifiedTime":"2023-11-14T22:13:20.5Z","metadata":{"a":"b"}}}')
+    write(folder, "proto", b"\x80" + bytes([10, 5, 10, 3]) + b"cmd" + bytes([32, 0]))
+
+
 def main():
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "seeds"
     for name, make in (("session_decoder", session_seeds), ("http_routes", http_seeds), ("path_resolver", path_seeds),
-                       ("tar_reader", tar_seeds)):
+                       ("tar_reader", tar_seeds), ("e2b_envelope", envelope_seeds), ("e2b_multipart", multipart_seeds),
+                       ("e2b_json", e2b_json_seeds)):
         (root / name).mkdir(parents=True, exist_ok=True)
         make(root / name)
 

@@ -75,6 +75,8 @@ OUTSIDE = {
     "archive": ["core/image", "core/cli", "shim"],
     "Poco/": ["sdk/client", "core/cli"],
     "CLI/": ["core/cli", "core/daemon", "sdk/conformance", "bench"],
+    "google/protobuf/": ["plugins/e2b", "tests/fuzz"],
+    "zlib.h": ["plugins/e2b"],
     "bpf/": ["plugins/netpolicy-ebpf"],
     "seccomp.h": ["plugins/container"],
     "sys/apparmor.h": ["plugins/container"],
