@@ -21,12 +21,16 @@ build_packages() {
 run_packages() {
   # apparmor: apparmor_parser, for the profile of sandboxes where the kernel has AppArmor.
   # busybox-static: the trusted tools of sandboxes (deploy/trusted_tools.sh); before the build, which makes their folder.
-  echo erofs-utils e2fsprogs lxcfs skopeo mmdebstrap busybox-static apparmor ca-certificates python3 python3-httpx iproute2 curl
+  echo erofs-utils e2fsprogs lxcfs busybox-static apparmor ca-certificates python3 python3-httpx iproute2 curl
 }
+
+# What makes images: from registries (skopeo) and from the distribution's archive.
+image_packages() { echo skopeo mmdebstrap; }
 
 # What the tests need beyond that.
 test_packages() {
-  echo libgtest-dev libgmock-dev busybox-static docker-registry python3-pytest python3-venv python3-pip procps git
+  # qemu-system-x86: the test VM of tests/system.
+  echo libgtest-dev libgmock-dev busybox-static docker-registry python3-pytest python3-venv python3-pip procps git qemu-system-x86
 }
 
 as_root_or_explain() {

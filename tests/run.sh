@@ -14,7 +14,7 @@ step() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - started)); }
 step "packages"
 apt-cache policy libgtest-dev 2>/dev/null | grep -q Candidate || apt-get -qq update
 # shellcheck disable=SC2046
-install_packages $(build_packages) $(run_packages) $(test_packages)
+install_packages $(build_packages) $(run_packages) $(image_packages) $(test_packages)
 
 step "build"
 cmake --preset dev >/dev/null
