@@ -1,5 +1,10 @@
 // backends, plugins, nodes, doctor, version
 
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "core/cli/local_doctor.hpp"
 #include "core/cli/print.hpp"
 #include "core/cli/program.hpp"
 #include "sdk/client/client.hpp"
@@ -69,10 +74,33 @@ std::string finding_text(const json& finding) {
   return text;
 }
 
-Result<int> doctor(Program& program) {
-  HARENA_TRY(const auto client, program.connect());
-  HARENA_TRY(const auto answer, client->get("/doctor"));
-  const auto findings = answer.value("findings", json::array());
+struct DoctorOptions {
+  std::string config;
+  bool local = false;
+};
+
+/// Another machine's server isn't this machine's business.
+bool asks_this_machine(const Program& program) {
+  const char* url = program.options.url.empty() ? std::getenv("HARENA_URL") : program.options.url.c_str();
+  const auto endpoint = client::parse_url(url == nullptr || *url == 0 ? client::kDefaultUrl : std::string_view(url));
+  return endpoint.ok() && endpoint->loopback();
+}
+
+Result<json> findings_of(Program& program, const DoctorOptions& options) {
+  if (options.local) return local_findings(options.config, "");
+  const auto client = program.connect();
+  // Root finds the token of a harenad that was ever started here; others may just not be allowed to read it.
+  const bool never_started = !client.ok() && client.error().code == ErrorCode::unauthenticated && ::geteuid() == 0;
+  if (never_started && asks_this_machine(program)) return local_findings(options.config, "it was never started here: there is no admin token");
+  if (!client.ok()) return client.error();
+  auto answer = (*client)->get("/doctor");
+  if (answer.ok()) return answer->value("findings", json::array());
+  if (answer.error().code != ErrorCode::unavailable || !asks_this_machine(program)) return std::move(answer).error();
+  return local_findings(options.config, answer.error().message);
+}
+
+Result<int> doctor(Program& program, const DoctorOptions& options) {
+  HARENA_TRY(const auto findings, findings_of(program, options));
   int code = kExitOk;
   std::string text;
   for (const auto& finding : findings) {
@@ -105,7 +133,11 @@ void add_admin(Program& program) {
   program.command("backends", "List the backends and their parameters", [&program] { return backends(program); });
   program.command("plugins", "List the enabled plugins", [&program] { return plugins(program); });
   program.command("nodes", "List the machines", [&program] { return nodes(program); });
-  program.command("doctor", "Say what the server's machine has, lacks, and what that costs", [&program] { return doctor(program); });
+  auto options = std::make_shared<DoctorOptions>();
+  auto* sub = program.command("doctor", "Say what the server's machine has, lacks, and what that costs",
+                              [&program, options] { return doctor(program, *options); });
+  sub->add_flag("--local", options->local, "Look at this machine, without asking a server (so it does where none answers)");
+  sub->add_option("--config", options->config, "With that: harenad's configuration file");
   program.command("version", "Versions of this program and of the server", [&program] { return version(program); });
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/config/load.hpp"
 #include "core/daemon/daemon.hpp"
+#include "core/edge/offline_doctor.hpp"
 
 namespace {
 
@@ -15,14 +16,25 @@ int fail(const harena::Error& error) {
   return 1;
 }
 
+/// As GET /v1/doctor answers; status 1 when there is an error among them.
+int look_at_machine(const harena::Config& config) {
+  const auto findings = harena::offline_findings(config);
+  std::printf("%s\n", nlohmann::json{{"findings", findings}}.dump(2).c_str());
+  for (const auto& one : findings) {
+    if (one["level"] == "error") return 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Harena's daemon: API, edge, watcher and IAM in one process"};
   std::string config_file;
-  bool check = false;
+  bool check = false, doctor = false;
   app.add_option("--config", config_file, "Configuration file (default: " + std::string(harena::kDefaultConfigFile) + " if it exists)");
   app.add_flag("--check-config", check, "Print the configuration as it would be used, and end");
+  app.add_flag("--doctor", doctor, "Say as JSON what this machine has, lacks and what that costs, without starting anything, and end");
   app.set_version_flag("--version", std::string("harenad ") + HARENA_VERSION);
   CLI11_PARSE(app, argc, argv);
 
@@ -33,6 +45,7 @@ int main(int argc, char** argv) {
     std::printf("%s\n", config->to_json().dump(2).c_str());
     return 0;
   }
+  if (doctor) return look_at_machine(*config);
   harena::Daemon daemon(*std::move(config));
   if (auto status = daemon.run_until_signal(); !status.ok()) return fail(status.error());
   return 0;

@@ -51,6 +51,17 @@ void find_swap_accounting(const HostView& host, const CgroupLayout& layout, Find
                 "add swapaccount=1 to the kernel's command line and reboot, or swapoff -a");
 }
 
+/// In a container or under a delegated tree the owner may allow only so many groups below.
+void find_group_limits(const HostView& host, const CgroupLayout& layout, Findings& found) {
+  constexpr std::int64_t kLeastGroups = 10'000, kLeastDepth = 6;  // two or three a sandbox; harena/INSTANCE/SANDBOX/part and what commands make
+  const auto groups = host.number(layout.v2_root + "/cgroup.max.descendants"), depth = host.number(layout.v2_root + "/cgroup.max.depth");
+  if ((!groups || *groups >= kLeastGroups) && (!depth || *depth >= kLeastDepth)) return found.ok("cgroup.room", "groups can be made as they are needed");
+  const bool few = groups && *groups < kLeastGroups;
+  const std::string file = few ? "cgroup.max.descendants" : "cgroup.max.depth";
+  found.warning("cgroup.room", file + " is " + std::to_string(few ? *groups : *depth), "every sandbox needs groups of its own: creates fail when there are no more",
+                "echo max > " + layout.v2_root + "/" + file + ", as the owner of the tree (in a container: of the host's)");
+}
+
 }  // namespace
 
 void find_cgroups(const HostView& host, const Settings& settings, Findings& found) {
@@ -62,6 +73,9 @@ void find_cgroups(const HostView& host, const Settings& settings, Findings& foun
   found.ok("cgroup", "cgroups: " + layout->mode_name() + (layout->mode == CgroupLayout::Mode::unified ? " (v2 alone)" : " (limits in v1, membership in v2)"));
   find_controllers(*layout, settings, found);
   find_swap_accounting(host, *layout, found);
+  find_group_limits(host, *layout, found);
+  find_process(host, layout->v2_root, found);
+  find_orphans(host, layout->v2_root, settings, found);
 }
 
 }  // namespace harena::container

@@ -30,7 +30,8 @@ class Doctor : public ::testing::Test {
     file("/proc/cmdline", "quiet\n");
     for (const char* kind : {"user", "net", "ipc", "uts", "pid", "mnt", "cgroup"}) file(std::string("/proc/sys/user/max_") + kind + "_namespaces", "95000\n");
     for (const char* limit : {"kernel/pid_max", "kernel/threads-max", "fs/file-max", "fs/nr_open", "fs/inotify/max_user_instances",
-                              "fs/inotify/max_user_watches", "kernel/keys/root_maxkeys", "vm/max_map_count"}) {
+                              "fs/inotify/max_user_watches", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes", "kernel/pty/max", "fs/mount-max",
+                              "vm/max_map_count"}) {
       file(std::string("/proc/sys/") + limit, "9223372036854775807\n");
     }
     file("/proc/sys/vm/overcommit_memory", "0\n");
@@ -42,6 +43,11 @@ class Doctor : public ::testing::Test {
     file("/var/lib/lxcfs/proc/meminfo", "MemTotal: 1\n");
     file("/usr/sbin/apparmor_parser", "");
     file("/sbin/mke2fs", "");
+    file("/proc/self/cmdline", "harenad");
+    file("/proc/self/cgroup", "0::/system.slice/harenad.service\n");
+    file("/proc/self/oom_score_adj", "-900\n");
+    file("/proc/self/limits", limits_of("1048576"));
+    file("/sys/fs/cgroup/system.slice/harenad.service/pids.max", "max\n");
     file("/dev/fuse", "");
     file("/dev/loop-control", "");
     file("/tools/sh", "");
@@ -50,12 +56,16 @@ class Doctor : public ::testing::Test {
     settings_.tools_path = host_.root + "/tools";
     settings_.id_base = 0x70000000;
     settings_.id_ranges = 4094;
+    settings_.instance = "default";
   }
   void TearDown() override { fs::remove_all(host_.root); }
 
   void file(const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(host_.root + path).parent_path());
     std::ofstream(host_.root + path) << text;
+  }
+  static std::string limits_of(const std::string& files) {
+    return "Limit                     Soft Limit           Hard Limit           Units\nMax open files            1024                 " + files + "              files\n";
   }
   void without(const std::string& path) { fs::remove_all(host_.root + path); }
   json bad() const {
@@ -148,7 +158,7 @@ TEST_F(Doctor, LimitsOfTheMachine) {
   const std::vector<std::pair<std::string, std::string>> limits = {
       {"pid_max", "kernel/pid_max"}, {"threads_max", "kernel/threads-max"}, {"file_max", "fs/file-max"}, {"nr_open", "fs/nr_open"},
       {"inotify_instances", "fs/inotify/max_user_instances"}, {"inotify_watches", "fs/inotify/max_user_watches"},
-      {"keys", "kernel/keys/root_maxkeys"}, {"map_count", "vm/max_map_count"}};
+      {"keys", "kernel/keys/root_maxkeys"}, {"key_bytes", "kernel/keys/root_maxbytes"}, {"ptys", "kernel/pty/max"}, {"mount_max", "fs/mount-max"}, {"map_count", "vm/max_map_count"}};
   for (const auto& [id, path] : limits) {
     SCOPED_TRACE(id);
     file("/proc/sys/" + path, "128\n");
@@ -178,6 +188,81 @@ TEST_F(Doctor, Hardening) {
   file("/usr/sbin/apparmor_parser", "");
   without("/proc/sys/kernel/seccomp");
   expect("seccomp", "error", "CONFIG_SECCOMP_FILTER");
+}
+
+TEST_F(Doctor, ApparmorThatIsRequiredOrDoesNothing) {
+  file("/sys/kernel/security/apparmor/profiles", "harena-default (enforce)\nharena-default2 (complain)\n");
+  EXPECT_EQ(bad(), json::array());
+  file("/sys/kernel/security/apparmor/profiles", "other (enforce)\nharena-default (complain)\n");
+  expect("apparmor", "warning", "aa-enforce harena-default");
+  settings_.apparmor = ApparmorMode::required;
+  without("/sys/kernel/security");
+  without("/usr/sbin/apparmor_parser");
+  expect("apparmor", "error", "apt-get install apparmor");
+  file("/sys/module/apparmor/parameters/enabled", "N\n");
+  expect("apparmor", "error", "apparmor=1");
+  settings_.apparmor = ApparmorMode::off;
+  file("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
+  EXPECT_EQ(bad(), json::array());
+}
+
+TEST_F(Doctor, ThreadsOfOneCore) {
+  file("/sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT vulnerable\n");
+  EXPECT_EQ(bad(), json::array());
+  file("/sys/devices/system/cpu/smt/active", "1\n");
+  expect("smt", "warning", "nosmt");
+  file("/sys/devices/system/cpu/vulnerabilities/mds", "Mitigation: Clear CPU buffers; SMT mitigated\n");
+  EXPECT_EQ(bad(), json::array());
+}
+
+TEST_F(Doctor, WhatEndsTheMachineOrSlowsItDown) {
+  file("/proc/sys/vm/panic_on_oom", "1\n");
+  EXPECT_EQ(bad(), json::array());
+  file("/proc/sys/vm/panic_on_oom", "2\n");
+  expect("panic_on_oom", "error", "vm.panic_on_oom=0");
+  file("/proc/sys/vm/panic_on_oom", "0\n");
+  file("/proc/sys/net/core/bpf_jit_enable", "0\n");
+  expect("bpf_jit", "warning", "net.core.bpf_jit_enable=1");
+}
+
+TEST_F(Doctor, TheUnitOfTheDaemon) {
+  file("/proc/self/limits", limits_of("4096"));
+  expect("unit.nofile", "warning", "LimitNOFILE=1048576");
+  file("/proc/self/limits", limits_of("unlimited"));
+  EXPECT_EQ(bad(), json::array());
+  file("/sys/fs/cgroup/system.slice/harenad.service/pids.max", "512\n");
+  expect("unit.tasks", "warning", "TasksMax=infinity");
+  file("/sys/fs/cgroup/system.slice/harenad.service/pids.max", "4915\n");
+  file("/proc/self/oom_score_adj", "0\n");
+  expect("unit.oom", "warning", "OOMScoreAdjust=-900");
+  // Asked without a daemon: the shell's limits are nobody's business.
+  file("/proc/self/cmdline", std::string("harenad\0--doctor", 16));
+  EXPECT_EQ(bad(), json::array());
+}
+
+TEST_F(Doctor, RoomForGroups) {
+  file("/sys/fs/cgroup/cgroup.max.descendants", "max\n");
+  file("/sys/fs/cgroup/cgroup.max.depth", "max\n");
+  EXPECT_EQ(bad(), json::array());
+  file("/sys/fs/cgroup/cgroup.max.descendants", "100\n");
+  expect("cgroup.room", "warning", "echo max > /sys/fs/cgroup/cgroup.max.descendants");
+  file("/sys/fs/cgroup/cgroup.max.descendants", "max\n");
+  file("/sys/fs/cgroup/cgroup.max.depth", "3\n");
+  expect("cgroup.room", "warning", "cgroup.max.depth");
+}
+
+TEST_F(Doctor, GroupsWithoutADaemon) {
+  const std::string other = "/sys/fs/cgroup/harena/other";
+  file(other + "/platform/cgroup.procs", "");
+  file(other + "/cgroup.events", "populated 0\nfrozen 0\n");
+  EXPECT_EQ(bad(), json::array());  // as a daemon that was stopped leaves them
+  file(other + "/aaaaabbbbbcccccddddd/cgroup.procs", "");
+  expect("orphans", "warning", "harena/other");
+  file(other + "/cgroup.events", "populated 1\nfrozen 0\n");
+  EXPECT_EQ(bad(), json::array());  // another daemon of this machine
+  file("/sys/fs/cgroup/harena/default/aaaaabbbbbcccccddddd/cgroup.procs", "");
+  file("/sys/fs/cgroup/harena/default/cgroup.events", "populated 0\n");
+  EXPECT_EQ(bad(), json::array());  // our own
 }
 
 TEST_F(Doctor, FactsThatNoFileTells) {

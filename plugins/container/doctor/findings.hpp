@@ -33,6 +33,10 @@ void find_kernel(const HostView& host, const Settings& settings, Findings& found
 void find_cgroups(const HostView& host, const Settings& settings, Findings& found);    // hierarchies, controllers, swap accounting
 void find_machine_limits(const HostView& host, Findings& found);                       // sysctls that end a thousand sandboxes early
 void find_hardening(const HostView& host, const Settings& settings, Findings& found);  // AppArmor, Landlock, seccomp, CPUs, dumps
+void find_confinement(const HostView& host, const Settings& settings, Findings& found);  // AppArmor: in the kernel, loaded, enforced
+void find_process(const HostView& host, const std::string& v2_root, Findings& found);     // what the daemon's unit lets it do
+/// Groups of instances that have no process any more.
+void find_orphans(const HostView& host, const std::string& v2_root, const Settings& settings, Findings& found);
 void find_installation(const HostView& host, const Settings& settings, Findings& found);  // programs, tools, ids, lxcfs, clock
 
 }  // namespace harena::container

@@ -6,19 +6,6 @@
 namespace harena::container {
 namespace {
 
-void find_apparmor(const HostView& host, Findings& found) {
-  const bool in_kernel = host.text("/sys/module/apparmor/parameters/enabled").starts_with("Y");
-  const bool has_parser = host.exists("/usr/sbin/apparmor_parser") || host.exists("/sbin/apparmor_parser");
-  if (in_kernel && has_parser) return found.ok("apparmor", "the kernel has AppArmor, and sandboxes a profile");
-  if (in_kernel) {
-    return found.warning("apparmor", "the kernel has AppArmor, but apparmor_parser isn't installed", "no profile can be loaded: sandboxes run without",
-                         "apt-get install apparmor");
-  }
-  found.warning("apparmor", "this kernel has no AppArmor, or it is switched off",
-                "one line of defence less; namespaces, capabilities and the system call filter hold by themselves",
-                "boot a kernel that has it, with apparmor=1 security=apparmor on its command line");
-}
-
 void find_landlock(const HostView& host, Findings& found) {
   if (host.landlock_version > 0) return found.ok("landlock", "Landlock version " + std::to_string(host.landlock_version));
   found.warning("landlock", "this kernel has no Landlock, or it is switched off", "programs in sandboxes that confine themselves with it can't",
@@ -56,11 +43,34 @@ void find_cpu(const HostView& host, Findings& found) {
                 "install the CPU's microcode (intel-microcode, amd64-microcode), remove mitigations=off from the kernel's command line, reboot");
 }
 
+/// Two sandboxes on the threads of one core read each other through the CPU's holes where the kernel says that they are open for that.
+void find_smt(const HostView& host, Findings& found) {
+  const std::string folder = "/sys/devices/system/cpu/vulnerabilities";
+  const bool on = host.number("/sys/devices/system/cpu/smt/active") == 1;
+  std::string open;
+  if (auto names = list_directory(AT_FDCWD, host.root + folder); on && names.ok()) {
+    for (const auto& name : *names) {
+      if (host.text(folder + "/" + name).find("SMT vulnerable") != std::string::npos) open += (open.empty() ? "" : ", ") + name;
+    }
+  }
+  if (open.empty()) return found.ok("smt", on ? "sandboxes share cores by threads, with no known hole between them" : "no two sandboxes share a core at one time");
+  found.warning("smt", "two threads of a core run different sandboxes, and the CPU leaks between them: " + open, "a sandbox may read what its neighbour on the same core works with",
+                "echo off > /sys/devices/system/cpu/smt/control, and nosmt on the kernel's command line");
+}
+
+void find_filter_speed(const HostView& host, Findings& found) {
+  if (host.number("/proc/sys/net/core/bpf_jit_enable") != 0) return found.ok("bpf_jit", "system call filters are compiled");
+  found.warning("bpf_jit", "net.core.bpf_jit_enable is 0", "every system call in a sandbox interprets the filter: several times slower",
+                "sysctl -w net.core.bpf_jit_enable=1 && echo net.core.bpf_jit_enable=1 > /etc/sysctl.d/60-harena-bpf_jit.conf");
+}
+
 }  // namespace
 
-void find_hardening(const HostView& host, const Settings&, Findings& found) {
+void find_hardening(const HostView& host, const Settings& settings, Findings& found) {
   find_seccomp(host, found);
-  find_apparmor(host, found);
+  find_filter_speed(host, found);
+  find_confinement(host, settings, found);
+  find_smt(host, found);
   find_landlock(host, found);
   find_dumps(host, found);
   find_cpu(host, found);

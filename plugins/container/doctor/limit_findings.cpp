@@ -21,6 +21,9 @@ constexpr Limit kLimits[] = {
     {"inotify_instances", "fs/inotify/max_user_instances", "fs.inotify.max_user_instances", 1024, "programs in sandboxes that watch files (editors, build servers) fail"},
     {"inotify_watches", "fs/inotify/max_user_watches", "fs.inotify.max_user_watches", 65'536, "programs in sandboxes that watch files (editors, build servers) fail"},
     {"keys", "kernel/keys/root_maxkeys", "kernel.keys.root_maxkeys", 10'000, "every sandbox has a session keyring of its own, and root pays for it"},
+    {"key_bytes", "kernel/keys/root_maxbytes", "kernel.keys.root_maxbytes", 1'000'000, "every sandbox has a session keyring of its own, and root pays for it"},
+    {"ptys", "kernel/pty/max", "kernel.pty.max", 4096, "every command with a terminal takes one, in whichever sandbox: shells can't be opened any more"},
+    {"mount_max", "fs/mount-max", "fs.mount-max", 20'000, "layers, disks and roots of sandboxes are mounts of the daemon's namespace"},
     {"map_count", "vm/max_map_count", "vm.max_map_count", 65'530, "databases and JIT compilers in sandboxes fail to map memory"},
 };
 
@@ -34,6 +37,14 @@ void find_limit(const HostView& host, const Limit& limit, Findings& found) {
                 "sysctl -w " + line + " && echo " + line + " > /etc/sysctl.d/60-harena-" + limit.id + ".conf");
 }
 
+/// A sandbox at its memory limit is an everyday thing; with 2 the kernel panics for it, with 1 only when the whole machine is out of memory.
+void find_panics(const HostView& host, Findings& found) {
+  if (host.number("/proc/sys/vm/panic_on_oom") == 2) {
+    return found.error("panic_on_oom", "vm.panic_on_oom is 2", "the first sandbox that reaches its memory limit ends the whole machine", "sysctl -w vm.panic_on_oom=0, and remove it from /etc/sysctl.d");
+  }
+  found.ok("panic_on_oom", "a sandbox over its memory limit ends alone");
+}
+
 }  // namespace
 
 void find_machine_limits(const HostView& host, Findings& found) {
@@ -42,6 +53,7 @@ void find_machine_limits(const HostView& host, Findings& found) {
     found.warning("overcommit", "vm.overcommit_memory is 2", "memory that sandboxes reserve and don't use counts: creates fail long before the machine is full",
                   "sysctl -w vm.overcommit_memory=0");
   }
+  find_panics(host, found);
 }
 
 }  // namespace harena::container
