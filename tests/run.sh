@@ -32,6 +32,8 @@ if [[ ! -x $venv/bin/pytest && ! -e $venv/ready ]]; then
     echo "note: PyPI can't be reached; tests that need its packages skip and say so"
   touch "$venv/ready"
 fi
+step "E2B's SDKs"
+tests/integration/e2b/setup.sh "$build" "$venv/bin/python"
 
 status=0
 step "ctest"

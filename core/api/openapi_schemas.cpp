@@ -30,6 +30,12 @@ constexpr const char* kSchemas = R"json({
       "idle_ttl_s": {"type": "integer", "minimum": 0, "maximum": 315360000, "default": 300, "description": "0: never"},
       "idle_action": {"enum": ["stop", "pause"], "default": "stop"},
       "lifetime_s": {"type": "integer", "minimum": 0, "maximum": 315360000, "default": 0, "description": "0: no end"},
+      "lifetime_action": {"enum": ["stop", "pause"], "default": "stop", "description": "What the end by lifetime_s does"},
+      "lifetime_when_paused": {"enum": ["counts", "restarts"],
+        "description": "restarts: no end while it is paused, and lifetime_s anew with the resume; always with lifetime_action pause"},
+      "resume_on_use": {"type": "boolean", "default": true, "description": "false: only the verb resume ends a pause"},
+      "annotations": {"type": "object", "additionalProperties": {"type": "string"},
+        "description": "Texts that are only kept, 64 KiB together"},
       "params": {"type": "object", "description": "The backend's own"},
       "idempotency_key": {"type": "string", "maxLength": 128}
     }
@@ -62,6 +68,8 @@ constexpr const char* kSchemas = R"json({
       "toolkits": {"type": "array", "items": {"type": "string"}},
       "labels": {"type": "object", "additionalProperties": {"type": "string"}}, "params": {"type": "object"},
       "idle_ttl_s": {"type": "integer"}, "idle_action": {"enum": ["stop", "pause"]}, "lifetime_s": {"type": "integer"},
+      "lifetime_action": {"enum": ["stop", "pause"]}, "lifetime_when_paused": {"enum": ["counts", "restarts"]},
+      "resume_on_use": {"type": "boolean"}, "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
       "created_by": {"type": "string"}, "created_ms": {"type": "integer"}, "changed_ms": {"type": "integer"},
       "expires_ms": {"type": "integer", "description": "0: no end"}, "details": {"type": "object"},
       "ending": {"$ref": "#/components/schemas/Ending"}
@@ -75,7 +83,10 @@ constexpr const char* kSchemas = R"json({
   "UpdateSandbox": {
     "type": "object", "additionalProperties": false,
     "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}},
-      "idle_ttl_s": {"type": "integer", "minimum": 0}, "lifetime_s": {"type": "integer", "minimum": 0}}
+      "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
+      "idle_ttl_s": {"type": "integer", "minimum": 0}, "lifetime_s": {"type": "integer", "minimum": 0},
+      "lifetime_at_least_s": {"type": "integer", "minimum": 1, "description": "As lifetime_s, unless its end is later already"},
+      "lifetime_action": {"enum": ["stop", "pause"]}, "resume_on_use": {"type": "boolean"}}
   },
   "StopSandbox": {"type": "object", "additionalProperties": false,
     "properties": {"grace_ms": {"type": "integer", "minimum": 0, "maximum": 600000, "default": 0}}},

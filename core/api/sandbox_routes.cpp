@@ -52,20 +52,34 @@ Result<std::string> parse_cursor(const http::Query& query) {
   return id.str();
 }
 
+Status parse_lifetime_update(JsonFields& fields, SandboxUpdate& update) {
+  HARENA_TRY(const auto lifetime, fields.integer("lifetime_s", 0, 0, kMaxTtlSeconds));
+  HARENA_TRY(const auto at_least, fields.integer("lifetime_at_least_s", 1, 1, kMaxTtlSeconds));
+  HARENA_TRY(const auto action, fields.string("lifetime_action", "stop"));
+  HARENA_TRY(const auto resume_on_use, fields.boolean("resume_on_use", true));
+  if (fields.has("lifetime_s")) update.lifetime_s = lifetime;
+  if (fields.has("lifetime_at_least_s")) update.lifetime_at_least_s = at_least;
+  if (fields.has("resume_on_use")) update.resume_on_use = resume_on_use;
+  if (fields.has("lifetime_action")) {
+    HARENA_TRY(update.lifetime_action, idle_action_from(action, "lifetime_action"));
+  }
+  if (!update.lifetime_s || !update.lifetime_at_least_s) return ok_status();
+  return make_error(ErrorCode::invalid_argument, "the update has lifetime_s and lifetime_at_least_s; one of them is right");
+}
+
 Result<SandboxUpdate> parse_update(const json& body) {
   JsonFields fields(body, "the update");
   SandboxUpdate update;
-  const bool has_labels = fields.has("labels");
-  const bool has_idle = fields.has("idle_ttl_s");
-  const bool has_lifetime = fields.has("lifetime_s");
   HARENA_TRY(auto labels, fields.string_map("labels"));
+  HARENA_TRY(auto annotations, fields.string_map("annotations"));
   HARENA_TRY(const auto idle, fields.integer("idle_ttl_s", 0, 0, kMaxTtlSeconds));
-  HARENA_TRY(const auto lifetime, fields.integer("lifetime_s", 0, 0, kMaxTtlSeconds));
+  HARENA_TRY_STATUS(parse_lifetime_update(fields, update));
   HARENA_TRY_STATUS(fields.finish());
   HARENA_TRY_STATUS(check_labels(labels));
-  if (has_labels) update.labels = std::move(labels);
-  if (has_idle) update.idle_ttl_s = idle;
-  if (has_lifetime) update.lifetime_s = lifetime;
+  HARENA_TRY_STATUS(check_annotations(annotations));
+  if (fields.has("labels")) update.labels = std::move(labels);
+  if (fields.has("annotations")) update.annotations = std::move(annotations);
+  if (fields.has("idle_ttl_s")) update.idle_ttl_s = idle;
   return update;
 }
 
@@ -120,12 +134,21 @@ Task<Result<Edge*>> SandboxRoutes::permitted_edge(ApiCall& call, Permission perm
   co_return services_.fleet.edge_of(sandbox.id);
 }
 
+/// A caller sees what his token may read, his own project if he names none; a frontend that lists, what was made for it.
+Status SandboxRoutes::bound_to_caller(SandboxFilter& filter, const Principal& principal) const {
+  if (!principal.frontend.empty() && principal.sandbox.empty()) {
+    filter.labels[kFrontendLabel] = principal.frontend;
+    return ok_status();
+  }
+  if (!filter.project) filter.project = principal.project;
+  return services_.iam.authorize(principal, Permission::sandbox_read, *filter.project);
+}
+
 SandboxRoutes::Answer SandboxRoutes::list(ApiCall& call) {
   HARENA_CO_TRY(const auto query, call.request.query());
   HARENA_CO_TRY_STATUS(query.allow_only({"project", "task", "backend", "state", "label", "limit", "cursor"}));
   HARENA_CO_TRY(auto filter, parse_filter(query));
-  if (!filter.project) filter.project = call.principal.project;
-  HARENA_CO_TRY_STATUS(services_.iam.authorize(call.principal, Permission::sandbox_read, *filter.project));
+  HARENA_CO_TRY_STATUS(bound_to_caller(filter, call.principal));
   HARENA_CO_TRY(auto cursor, parse_cursor(query));
   HARENA_CO_TRY(const auto limit, parse_int(query.get("limit").value_or("100"), 1, 1'000, "limit"));
   HARENA_CO_TRY(const auto page, co_await services_.fleet.list(std::move(filter), std::move(cursor), limit));

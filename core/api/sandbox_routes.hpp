@@ -25,6 +25,7 @@ class SandboxRoutes {
   Answer fork(ApiCall& call);
   Answer usage(ApiCall& call);
 
+  Status bound_to_caller(SandboxFilter& filter, const Principal& principal) const;
   http::Task<Result<Edge*>> permitted_edge(ApiCall& call, Permission permission);
 
   ApiServices& services_;

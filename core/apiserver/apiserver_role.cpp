@@ -11,6 +11,7 @@ void ApiserverRole::add_steps(StepList& steps) {
   steps.add(io_step());
   steps.add(routes_step());
   steps.add(listen_step());
+  steps.add(frontends_step());
 }
 
 }  // namespace harena

@@ -31,6 +31,7 @@ void set_up(Program& program) {
   add_admin(program);
   add_incidents(program);
   add_access(program);
+  add_e2b(program);
   add_completion(program);
 }
 

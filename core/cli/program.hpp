@@ -59,6 +59,7 @@ void add_images(Program& program);     // images
 void add_admin(Program& program);      // backends plugins nodes doctor version
 void add_incidents(Program& program);  // incidents
 void add_access(Program& program);     // token project
+void add_e2b(Program& program);        // e2b
 void add_completion(Program& program); // completion
 
 }  // namespace harena::cli

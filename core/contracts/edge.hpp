@@ -31,6 +31,11 @@ struct SandboxUpdate {
   std::optional<Labels> labels;
   std::optional<std::int64_t> idle_ttl_s;
   std::optional<std::int64_t> lifetime_s;  ///< from now on; 0: no absolute end
+  /// As lifetime_s (but not 0), if its end isn't later than that already.
+  std::optional<std::int64_t> lifetime_at_least_s;
+  std::optional<IdleAction> lifetime_action;  ///< pause: lifetime_restarts is set with it
+  std::optional<bool> resume_on_use;
+  std::optional<Labels> annotations;
 };
 
 /// Held for as long as an operation uses a sandbox: while one exists the sandbox isn't idle. Destroying it restarts

@@ -22,10 +22,14 @@ enum class Permission {
 std::string_view to_string(Permission permission);
 
 struct Principal {
-  std::string id;       ///< "token:" + the token's public id, or "system"
+  std::string id;       ///< "token:" + the token's public id, "frontend:" + a plugin's id, or "system"
   std::string name;     ///< for people
   ProjectPath project = ProjectPath::root();
   std::vector<Permission> permissions;
+  /// Of a frontend that acts for a sandbox of its own (IamService::act_for), which has no permissions: its plugin's id ...
+  std::string frontend = {};
+  /// ... and the sandbox; empty: for none, it can list.
+  std::string sandbox = {};
 };
 
 /// Thread-safe, never blocks for I/O: called for every request from event loops.

@@ -12,6 +12,7 @@
 #include "core/apiserver/apiserver_role.hpp"
 #include "core/daemon/notify.hpp"
 #include "core/edge/edge_role.hpp"
+#include "core/pluginhost/host_api.hpp"
 #include "core/telemetry/exchange_metrics.hpp"
 #include "core/telemetry/health_server.hpp"
 #include "core/telemetry/logger.hpp"
@@ -37,6 +38,7 @@ struct Daemon::Parts {
   std::unique_ptr<Logger> log;
   MetricsRegistry metrics;
   Readiness readiness;
+  HostApi host_api;
   std::unique_ptr<http::IoThreads> health_io;
   std::unique_ptr<HealthServer> health;
   EdgeRole edge;
@@ -48,9 +50,11 @@ struct Daemon::Parts {
 
 Daemon::Parts::Parts(Config given)
     : config(std::move(given)),
-      edge({config, clock, random, [this](auto level, auto message) { notice(level, message); }}),
+      edge({config, clock, random, [this](auto level, auto message) { notice(level, message); },
+            [this](const auto& plugin, const auto& id) { return id == HostApi::kService ? host_api.table(plugin) : nullptr; }}),
       apiserver({config, clock, random, [this](auto level, auto message) { notice(level, message); },
-                 [this] { return make_services(); }, exchange_metrics(metrics, "api")}),
+                 [this] { return make_services(); }, exchange_metrics(metrics, "api"), host_api,
+                 [this] { return edge.plugins().frontends(); }}),
       steps([this](const std::string& line) { log->debug(line); }) {
   add_process_metrics(metrics);
 }
@@ -61,9 +65,11 @@ void Daemon::Parts::notice(const std::string& level, const std::string& message)
 
 nlohmann::json Daemon::Parts::plugins_json() {
   nlohmann::json list = nlohmann::json::array();
+  const auto frontends = apiserver.frontends();
   for (const auto& listing : edge.plugins().plugins()) {
     auto line = to_json(listing);
     line["state"] = "loaded";  // A plugin that can't be loaded ends the start.
+    if (const auto it = frontends.find(listing.name); it != frontends.end()) line["listen"] = it->second;
     list.push_back(std::move(line));
   }
   return list;
@@ -129,6 +135,7 @@ Step Daemon::Parts::ready_step() {
                                           {"version", HARENA_VERSION},
                                           {"edge", edge.code()},
                                           {"api_port", apiserver.port()},
+                                          {"frontends", apiserver.frontends()},
                                           {"health_port", health->port()}};
             const std::string path = config.run_dir + "/harenad.json";
             std::ofstream(path + ".new") << about.dump() << "\n";

@@ -30,6 +30,8 @@ struct EdgeParts {
   Clock& clock;
   RandomSource& random;
   Notice notice;
+  /// What plugins are offered beside log and events (HostServices::service); may be empty.
+  std::function<const void*(const std::string& plugin, const std::string& id)> service = {};
 };
 
 /// The images of this machine and what imports them.

@@ -63,6 +63,7 @@ Step EdgeRole::plugins_step() {
               if (!exit || !manager_) return;
               boost::asio::post(*workers_, [this, exit = *std::move(exit)] { manager_->on_exit(exit.id, exit.ending); });
             };
+            options.services.service = parts_.service;
             HARENA_TRY(plugins_, PluginHost::load(options));
             HARENA_TRY(store_, plugins_->state_store());
             MetaRepository meta(*store_);

@@ -3,19 +3,22 @@
 #include <algorithm>
 
 #include "core/crypto/token_hash.hpp"
+#include "core/iam/frontend_credential.hpp"
 #include "core/iam/permission.hpp"
+#include "core/store/meta_repository.hpp"
 
 namespace harena {
 
 Principal system_principal() { return {"system", "system", ProjectPath::root(), {Permission::admin}}; }
 
 IamService::IamService(StateStore& store, Clock& clock, RandomSource& random)
-    : store_(store), clock_(clock), random_(random), projects_(store), tokens_(store) {}
+    : store_(store), clock_(clock), random_(random), projects_(store), tokens_(store), process_key_(random.hex(32)) {}
 
 Result<BootstrapOutcome> IamService::start(const CallContext& call, const std::filesystem::path& admin_token_file) {
   std::lock_guard lock(write_mutex_);
   auto outcome = bootstrap_admin(call, store_, clock_, random_, admin_token_file);
   if (!outcome) return std::move(outcome).error().during("preparing project root and its admin token");
+  HARENA_TRY(frontend_key_, MetaRepository(store_).frontend_key(call, random_));
   HARENA_TRY(auto projects, projects_.load_all(call));
   HARENA_TRY(auto tokens, tokens_.load_all(call));
   publish([&](Directory& directory) {
@@ -48,6 +51,7 @@ Result<Principal> IamService::authenticate(std::string_view credential) {
   if (credential.empty()) {
     return make_error(ErrorCode::unauthenticated, "there is no token; send 'Authorization: Bearer hrn_...'");
   }
+  if (is_frontend_credential(credential)) return authenticate_frontend(credential);
   if (!is_token(credential)) {
     return make_error(ErrorCode::unauthenticated,
                       "the token is malformed; it has hrn_ (or e2b_) and 64 hexadecimal digits");

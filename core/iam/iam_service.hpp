@@ -22,6 +22,7 @@
 #include "core/iam/bootstrap.hpp"
 #include "core/iam/directory.hpp"
 #include "core/iam/quota.hpp"
+#include "core/model/sandbox.hpp"
 #include "core/store/project_repository.hpp"
 #include "core/store/token_repository.hpp"
 #include "sdk/base/clock.hpp"
@@ -30,6 +31,8 @@
 namespace harena {
 
 inline constexpr std::size_t kMaxTokenName = 128;
+/// A sandbox that has this label, with a frontend plugin's id, was made for that frontend.
+inline constexpr const char* kFrontendLabel = "frontend";
 
 struct TokenRequest {
   ProjectPath project = ProjectPath::root();
@@ -71,6 +74,15 @@ class IamService final : public Authenticator {
 
   Result<Principal> authenticate(std::string_view credential) override;
   Status authorize(const Principal& principal, Permission permission, const ProjectPath& project) override;
+
+  /// A credential with which the frontend `plugin` reads and uses one sandbox (empty: lists those of its own), see
+  /// sdk/abi/frontend.h. Good in this process alone. Never blocks. invalid_argument for what is no sandbox id.
+  Result<std::string> act_for(const std::string& plugin, const std::string& sandbox_id) const;
+  /// What a principal of act_for() may do to `sandbox`: read or use it, if it is the one that the principal names, was made
+  /// for that frontend, and its creator's token still could. not_found otherwise.
+  Status authorize_frontend(const Principal& principal, Permission permission, const Sandbox& sandbox) const;
+  /// 64 hexadecimal digits, derived from a key of the installation. Never blocks.
+  Result<std::string> frontend_secret(const std::string& plugin, const std::string& purpose) const;
 
   // Every method below authorises `principal` itself.
 
@@ -114,6 +126,8 @@ class IamService final : public Authenticator {
   Status check_removable(const ProjectPath& path) const;
   Status remove_tokens_of(const CallContext& call, const ProjectPath& path);
 
+  Result<Principal> authenticate_frontend(std::string_view credential) const;
+
   StateStore& store_;
   Clock& clock_;
   RandomSource& random_;
@@ -121,6 +135,8 @@ class IamService final : public Authenticator {
   TokenRepository tokens_;
   QuotaLedger quotas_;
   HasSandboxes has_sandboxes_;
+  const std::string process_key_;  // of act_for(): gone with the process
+  std::string frontend_key_;       // of frontend_secret(); set by start()
   std::mutex write_mutex_;                   // one change at a time: store first, then the picture
   mutable std::shared_mutex picture_mutex_;  // only around the pointer
   DirectoryPtr picture_ = std::make_shared<const Directory>();

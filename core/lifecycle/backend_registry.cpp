@@ -4,6 +4,13 @@
 
 namespace harena {
 
+Status check_can_pause(const BackendEntry& entry, IdleAction action, const std::string& what) {
+  const auto& description = entry.backend->describe();
+  if (action != IdleAction::pause || description.verbs.contains("pause")) return ok_status();
+  return make_error(ErrorCode::invalid_argument, what + " is pause, which the backend '" + description.name +
+                                                     "' hasn't got; it must be stop");
+}
+
 Status BackendRegistry::add(BackendEntry entry) {
   const std::string name = entry.backend->describe().name;
   const auto [it, added] = entries_.emplace(name, entry);

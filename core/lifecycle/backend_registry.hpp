@@ -19,6 +19,9 @@ struct BackendEntry {
   std::function<Result<nlohmann::json>(const nlohmann::json& params)> check_params;
 };
 
+/// invalid_argument when `action` is pause and the backend can't; `what` is the field that says it.
+Status check_can_pause(const BackendEntry& entry, IdleAction action, const std::string& what);
+
 class BackendRegistry {
  public:
   /// already_exists when two plugins offer the same name: which would win must not depend on an order.

@@ -38,10 +38,8 @@ Result<Sandbox> Creation::run() {
 Status Creation::check() {
   HARENA_TRY(backend_, manager_.parts_.backends.find(spec_.backend));
   const auto& description = backend_.backend->describe();
-  if (spec_.idle_action == IdleAction::pause && !description.verbs.contains("pause")) {
-    return make_error(ErrorCode::invalid_argument, "idle_action is pause, which the backend '" + spec_.backend +
-                                                       "' hasn't got; it must be stop");
-  }
+  HARENA_TRY_STATUS(check_can_pause(backend_, spec_.idle_action, "idle_action"));
+  HARENA_TRY_STATUS(check_can_pause(backend_, spec_.lifetime_action, "lifetime_action"));
   if (description.needs_image && spec_.image.empty()) {
     return make_error(ErrorCode::invalid_argument,
                       "the backend '" + spec_.backend + "' needs an image, such as root/base:v1");
@@ -62,7 +60,7 @@ Sandbox Creation::new_record() const {
   record.promised = promised_;
   record.created_ms = now;
   record.changed_ms = now;
-  record.expires_ms = spec_.lifetime_s ? now + spec_.lifetime_s * 1000 : 0;
+  record.expires_ms = fresh_end(record, now);
   for (const auto& layer : image_.layers) record.layer_digests.push_back(layer.digest);
   return record;
 }

@@ -48,8 +48,10 @@ Status SandboxManager::move(const CallContext& call, LiveSandbox& live, SandboxS
     return make_error(ErrorCode::internal, "no way from " + std::string(to_string(next.state)) + " to " +
                                                std::string(to_string(state)) + " for sandbox " + next.id.str());
   }
+  const auto before = next.state;
   next.state = state;
   next.changed_ms = parts_.clock.wall_ms();
+  next.expires_ms = end_after(next, before, next.changed_ms);
   if (change) change(next);
   HARENA_TRY_STATUS(parts_.repository.save(call, next));
   live.replace(std::move(next));
@@ -87,18 +89,42 @@ Result<SandboxPage> SandboxManager::list(const CallContext& call, const SandboxF
   return SandboxPage{std::move(page.sandboxes), std::move(page.next_cursor)};
 }
 
+namespace {
+
+void set_times(Sandbox& sandbox, const SandboxUpdate& update, std::int64_t now_ms) {
+  if (update.idle_ttl_s) sandbox.spec.idle_ttl_s = *update.idle_ttl_s;
+  if (update.lifetime_action) sandbox.spec.lifetime_action = *update.lifetime_action;
+  if (sandbox.spec.lifetime_action == IdleAction::pause) sandbox.spec.lifetime_restarts = true;
+  if (update.lifetime_s) {
+    sandbox.spec.lifetime_s = *update.lifetime_s;
+    sandbox.expires_ms = fresh_end(sandbox, now_ms);
+  }
+  if (!update.lifetime_at_least_s) return;
+  Sandbox extended = sandbox;
+  extended.spec.lifetime_s = *update.lifetime_at_least_s;
+  const auto end = fresh_end(extended, now_ms);  // 0: paused, and it begins with the resume
+  const bool has_none = sandbox.spec.lifetime_s == 0;
+  if (has_none || (end != 0 && end <= sandbox.expires_ms)) return;
+  sandbox.spec.lifetime_s = extended.spec.lifetime_s;
+  sandbox.expires_ms = end;
+}
+
+}  // namespace
+
 Result<Sandbox> SandboxManager::update(const CallContext& call, const SandboxId& id, const SandboxUpdate& update) {
   HARENA_TRY(const auto live, alive(call, id, Verb::use));
   std::lock_guard verb(live->verb_mutex);
   const auto state = live->state();
   if (is_terminal(state)) HARENA_TRY_STATUS(check_verb(Verb::use, state));
+  if (update.lifetime_action) {
+    HARENA_TRY(const auto entry, backend_of(live->snapshot()));
+    HARENA_TRY_STATUS(check_can_pause(entry, *update.lifetime_action, "lifetime_action"));
+  }
   HARENA_TRY_STATUS(move(call, *live, state, [&](Sandbox& sandbox) {
     if (update.labels) sandbox.spec.labels = *update.labels;
-    if (update.idle_ttl_s) sandbox.spec.idle_ttl_s = *update.idle_ttl_s;
-    if (update.lifetime_s) {
-      sandbox.spec.lifetime_s = *update.lifetime_s;
-      sandbox.expires_ms = *update.lifetime_s ? parts_.clock.wall_ms() + *update.lifetime_s * 1000 : 0;
-    }
+    if (update.annotations) sandbox.spec.annotations = *update.annotations;
+    if (update.resume_on_use) sandbox.spec.resume_on_use = *update.resume_on_use;
+    set_times(sandbox, update, parts_.clock.wall_ms());
   }));
   return live->snapshot();
 }
@@ -131,6 +157,10 @@ Result<std::unique_ptr<SandboxUse>> SandboxManager::use(const CallContext& call,
   if (auto fast = fast_use(id)) return fast;
   HARENA_TRY(const auto sandbox, get(call, id));
   HARENA_TRY_STATUS(check_verb(Verb::use, sandbox.state));
+  if (!sandbox.spec.resume_on_use) {
+    return make_error(ErrorCode::failed_precondition, "sandbox " + id.str() + " is " + std::string(to_string(sandbox.state)) +
+                                                          " and isn't resumed by use; resume it first");
+  }
   HARENA_TRY_STATUS(resume(call, id));
   if (auto fast = fast_use(id)) return fast;
   return make_error(ErrorCode::aborted, "sandbox " + id.str() + " changed its state while it was resumed; try again");

@@ -103,6 +103,7 @@ class SandboxManager {
   std::string run_folder(const SandboxId& id) const;
   std::string state_folder(const SandboxId& id) const;
   void take_idle_action(const LivePtr& live);
+  void take_lifetime_action(const LivePtr& live);
 
   LifecycleOptions options_;
   LifecycleParts parts_;

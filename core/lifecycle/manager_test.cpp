@@ -242,6 +242,74 @@ TEST(Ttl, ZeroMeansNever) {
   EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::running);
 }
 
+TEST(Ttl, ALifetimeThatPausesBeginsAnewWithTheResume) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec(R"({"idle_ttl_s":0,"lifetime_s":100,"lifetime_action":"pause"})"))->id;
+  const auto use = bench.manager->fast_use(id);  // a use doesn't hold the end back
+  bench.clock.advance_ms(100'000);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::paused);
+  EXPECT_EQ(bench.manager->get({}, id)->expires_ms, 0);
+  bench.clock.advance_ms(1'000'000'000);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::paused) << "a pause has no end";
+  ASSERT_TRUE(bench.manager->resume({}, id).ok());
+  EXPECT_EQ(bench.manager->get({}, id)->expires_ms, bench.clock.wall_ms() + 100'000);
+}
+
+TEST(Ttl, ALifetimeThatRestartsEndsARunningSandbox) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec(R"({"lifetime_s":100,"lifetime_when_paused":"restarts","idle_ttl_s":0})"))->id;
+  ASSERT_TRUE(bench.manager->pause({}, id).ok());
+  bench.clock.advance_ms(1'000'000);
+  bench.restart();  // what a pause means outlives a crash
+  ASSERT_TRUE(bench.manager->recover().ok());
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::paused);
+  ASSERT_TRUE(bench.manager->resume({}, id).ok());
+  bench.clock.advance_ms(100'000);
+  bench.tick();
+  EXPECT_EQ(bench.manager->get({}, id)->ending.detail, "lifetime");
+}
+
+TEST(Ttl, APauseByLifetimeNeedsABackendThatPauses) {
+  Bench bench;
+  bench.backend.description().verbs.clear();
+  const auto refused = bench.manager->create({}, Bench::spec(R"({"lifetime_s":100,"lifetime_action":"pause"})"));
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(refused.error().message.find("lifetime_action is pause"), std::string::npos);
+}
+
+TEST(Use, ResumesOnlyWhereItMay) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec(R"({"resume_on_use":false})"))->id;
+  EXPECT_TRUE(bench.manager->use({}, id).ok());
+  ASSERT_TRUE(bench.manager->pause({}, id).ok());
+  const auto refused = bench.manager->use({}, id);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::failed_precondition);
+  EXPECT_EQ(bench.manager->get({}, id)->state, SandboxState::paused);
+  ASSERT_TRUE(bench.manager->resume({}, id).ok());
+  EXPECT_TRUE(bench.manager->use({}, id).ok());
+}
+
+TEST(Update, ALifetimeIsOnlyEverExtended) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec(R"({"lifetime_s":100,"lifetime_action":"pause"})"))->id;
+  const auto shorter = bench.manager->update({}, id, {.lifetime_at_least_s = 50});
+  EXPECT_EQ(shorter->expires_ms, bench.clock.wall_ms() + 100'000);
+  EXPECT_EQ(shorter->spec.lifetime_s, 100);
+  const auto longer = bench.manager->update({}, id, {.lifetime_at_least_s = 200});
+  EXPECT_EQ(longer->expires_ms, bench.clock.wall_ms() + 200'000);
+  ASSERT_TRUE(bench.manager->pause({}, id).ok());
+  const auto paused = bench.manager->update({}, id, {.lifetime_at_least_s = 10});
+  EXPECT_EQ(paused->expires_ms, 0);
+  EXPECT_EQ(bench.manager->resume({}, id)->expires_ms, bench.clock.wall_ms() + 10'000) << "after a pause it is given anew";
+  const auto endless = bench.manager->update({}, id, {.lifetime_s = 0});
+  EXPECT_EQ(endless->expires_ms, 0);
+  EXPECT_EQ(bench.manager->update({}, id, {.lifetime_at_least_s = 10})->expires_ms, 0) << "no end is later than any";
+}
+
 TEST(Update, ChangesLabelsAndTimes) {
   Bench bench;
   const auto id = bench.manager->create({}, Bench::spec())->id;

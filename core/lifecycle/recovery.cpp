@@ -72,6 +72,7 @@ void Recovery::find_again(const LivePtr& live, const BackendEntry& entry) {
   // Not by move(): from `resuming` to `paused` and the like there need not be an arrow, the backend's word decides.
   Sandbox next = record;
   next.state = paused ? SandboxState::paused : SandboxState::running;
+  next.expires_ms = end_after(next, record.state, manager_.parts_.clock.wall_ms());
   next.session_endpoint = found->session_endpoint;
   if (const auto saved = manager_.parts_.repository.save({}, next); !saved.ok()) {
     manager_.parts_.notice("error", saved.error().describe());

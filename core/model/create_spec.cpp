@@ -10,10 +10,17 @@ using nlohmann::json;
 
 namespace {
 
-Result<IdleAction> parse_idle_action(const std::string& text) {
-  if (text == "stop") return IdleAction::stop;
-  if (text == "pause") return IdleAction::pause;
-  return make_error(ErrorCode::invalid_argument, "idle_action is '" + text + "'; it must be stop or pause");
+Result<bool> parse_when_paused(const std::string& text, IdleAction action) {
+  if (text.empty()) return action == IdleAction::pause;
+  if (text == "restarts") return true;
+  if (text != "counts") {
+    return make_error(ErrorCode::invalid_argument,
+                      "lifetime_when_paused is '" + text + "'; it must be counts or restarts");
+  }
+  if (action != IdleAction::pause) return false;
+  return make_error(ErrorCode::invalid_argument,
+                    "lifetime_when_paused is counts, but with lifetime_action pause a pause ends the lifetime; "
+                    "it must be restarts");
 }
 
 bool is_label_key_char(char c) { return c > 0x20 && c < 0x7f && c != '=' && c != ','; }
@@ -27,18 +34,47 @@ Status check_idempotency_key(const std::string& key) {
 
 }  // namespace
 
+Result<IdleAction> idle_action_from(const std::string& text, const std::string& what) {
+  if (text == "stop") return IdleAction::stop;
+  if (text == "pause") return IdleAction::pause;
+  return make_error(ErrorCode::invalid_argument, what + " is '" + text + "'; it must be stop or pause");
+}
+
 std::string_view to_string(IdleAction action) { return action == IdleAction::pause ? "pause" : "stop"; }
 
-Status check_labels(const Labels& labels) {
+namespace {
+
+Status check_keys(const Labels& labels, const std::string& what) {
   if (labels.size() > kMaxLabels) {
-    return make_error(ErrorCode::invalid_argument, "at most 64 labels; these are " + std::to_string(labels.size()));
+    return make_error(ErrorCode::invalid_argument, "at most 64 " + what + "s; these are " + std::to_string(labels.size()));
   }
   for (const auto& [key, value] : labels) {
     if (key.empty() || key.size() > kMaxLabelKey || !std::all_of(key.begin(), key.end(), is_label_key_char)) {
       return make_error(ErrorCode::invalid_argument,
-                        "label '" + key.substr(0, 80) +
+                        what + " '" + key.substr(0, 80) +
                             "': a key has 1 to 128 printable ASCII characters without space, '=' and ','");
     }
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Status check_annotations(const Labels& annotations) {
+  HARENA_TRY_STATUS(check_keys(annotations, "annotation"));
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : annotations) {
+    bytes += key.size() + value.size();
+    if (!is_utf8(value)) return make_error(ErrorCode::invalid_argument, "annotation '" + key + "': a value is UTF-8");
+  }
+  if (bytes <= kMaxAnnotationBytes) return ok_status();
+  return make_error(ErrorCode::invalid_argument, "the annotations have " + std::to_string(bytes) +
+                                                     " bytes; at most " + std::to_string(kMaxAnnotationBytes) + " are right");
+}
+
+Status check_labels(const Labels& labels) {
+  HARENA_TRY_STATUS(check_keys(labels, "label"));
+  for (const auto& [key, value] : labels) {
     if (value.size() > kMaxLabelValue || !is_utf8(value)) {
       return make_error(ErrorCode::invalid_argument, "label '" + key + "': a value is UTF-8 of at most 256 bytes");
     }
@@ -59,13 +95,20 @@ Result<CreateSpec> parse_create_spec(const std::string& backend, const json& bod
   HARENA_TRY(spec.idle_ttl_s, fields.integer("idle_ttl_s", kDefaultIdleTtlSeconds, 0, kMaxTtlSeconds));
   HARENA_TRY(spec.lifetime_s, fields.integer("lifetime_s", 0, 0, kMaxTtlSeconds));
   HARENA_TRY(const auto action, fields.string("idle_action", "stop"));
+  HARENA_TRY(const auto lifetime_action, fields.string("lifetime_action", "stop"));
+  HARENA_TRY(const auto when_paused, fields.string("lifetime_when_paused", ""));
+  HARENA_TRY(spec.resume_on_use, fields.boolean("resume_on_use", true));
+  HARENA_TRY(spec.annotations, fields.string_map("annotations"));
   HARENA_TRY(spec.params, fields.object("params"));
   HARENA_TRY(spec.idempotency_key, fields.string("idempotency_key", ""));
   HARENA_TRY_STATUS(fields.finish());
   HARENA_TRY(spec.project, ProjectPath::parse(project));
   if (!spec.task.empty()) HARENA_TRY_STATUS(check_name(spec.task, "task"));
-  HARENA_TRY(spec.idle_action, parse_idle_action(action));
+  HARENA_TRY(spec.idle_action, idle_action_from(action, "idle_action"));
+  HARENA_TRY(spec.lifetime_action, idle_action_from(lifetime_action, "lifetime_action"));
+  HARENA_TRY(spec.lifetime_restarts, parse_when_paused(when_paused, spec.lifetime_action));
   HARENA_TRY_STATUS(check_labels(spec.labels));
+  HARENA_TRY_STATUS(check_annotations(spec.annotations));
   HARENA_TRY_STATUS(check_idempotency_key(spec.idempotency_key));
   return spec;
 }
@@ -80,6 +123,10 @@ json to_json(const CreateSpec& spec) {
           {"idle_ttl_s", spec.idle_ttl_s},
           {"lifetime_s", spec.lifetime_s},
           {"idle_action", to_string(spec.idle_action)},
+          {"lifetime_action", to_string(spec.lifetime_action)},
+          {"lifetime_when_paused", spec.lifetime_restarts ? "restarts" : "counts"},
+          {"resume_on_use", spec.resume_on_use},
+          {"annotations", spec.annotations},
           {"params", spec.params},
           {"idempotency_key", spec.idempotency_key}};
 }

@@ -64,6 +64,19 @@ Resources resources_of(const json& params) {
   return resources;
 }
 
+std::int64_t fresh_end(const Sandbox& sandbox, std::int64_t now_ms) {
+  const bool paused = sandbox.state == SandboxState::paused || sandbox.state == SandboxState::resuming;
+  if (sandbox.spec.lifetime_s == 0 || (paused && sandbox.spec.lifetime_restarts)) return 0;
+  return now_ms + sandbox.spec.lifetime_s * 1000;
+}
+
+std::int64_t end_after(const Sandbox& sandbox, SandboxState before, std::int64_t now_ms) {
+  if (!sandbox.spec.lifetime_restarts) return sandbox.expires_ms;
+  if (sandbox.state == SandboxState::paused) return 0;
+  const bool resumed = sandbox.state == SandboxState::running && before != SandboxState::running;
+  return resumed && sandbox.expires_ms == 0 ? fresh_end(sandbox, now_ms) : sandbox.expires_ms;
+}
+
 json to_public_json(const Sandbox& sandbox) {
   json out = to_json(sandbox.spec);
   out.erase("idempotency_key");

@@ -23,10 +23,14 @@ inline constexpr std::int64_t kMaxTtlSeconds = 315'360'000;
 inline constexpr std::size_t kMaxLabels = 64;
 inline constexpr std::size_t kMaxLabelKey = 128;
 inline constexpr std::size_t kMaxLabelValue = 256;
+/// All keys and values of the annotations together; there are at most kMaxLabels of them, with keys as those of labels.
+inline constexpr std::size_t kMaxAnnotationBytes = 64 * 1024;
 inline constexpr std::size_t kMaxIdempotencyKey = 128;
 
 enum class IdleAction { stop, pause };
 std::string_view to_string(IdleAction action);
+/// `what` begins the message of the error.
+Result<IdleAction> idle_action_from(const std::string& text, const std::string& what);
 
 using Labels = std::map<std::string, std::string>;
 
@@ -42,6 +46,12 @@ struct CreateSpec {
   std::int64_t idle_ttl_s = kDefaultIdleTtlSeconds;  ///< 0: never idle
   std::int64_t lifetime_s = 0;                       ///< 0: no absolute end
   IdleAction idle_action = IdleAction::stop;
+  IdleAction lifetime_action = IdleAction::stop;     ///< what its end by lifetime_s does
+  /// While it is paused it has no end; a resume gives it lifetime_s anew. Always with lifetime_action pause.
+  bool lifetime_restarts = false;
+  bool resume_on_use = true;                         ///< false: only the verb resume ends a pause
+  /// Texts that the platform only keeps, of users and frontends; not to be searched for, unlike labels.
+  Labels annotations;
   nlohmann::json params = nlohmann::json::object();  ///< the backend's own; checked against its schema
   std::string idempotency_key;                       ///< empty: none
 };
@@ -55,6 +65,9 @@ nlohmann::json to_json(const CreateSpec& spec);
 
 /// Key and value bounds above, keys of printable ASCII without `=` and `,`.
 Status check_labels(const Labels& labels);
+
+/// Keys as those of labels; values are UTF-8; kMaxAnnotationBytes.
+Status check_annotations(const Labels& annotations);
 
 /// CPU and memory of a sandbox, as far as its parameters say. The backends' usual names: `cpu` (cores), `memory` (a size or
 /// bytes) or `memory_bytes`; zero where they don't say.
@@ -89,6 +102,11 @@ struct Sandbox {
   nlohmann::json details = nlohmann::json::object();  ///< what the backend tells of it
   std::vector<std::string> layer_digests;
 };
+
+/// The absolute end of a sandbox in the state that it has, were its lifetime_s to begin now; 0: none.
+std::int64_t fresh_end(const Sandbox& sandbox, std::int64_t now_ms);
+/// Its end after a change of state from `before`: what lifetime_restarts says.
+std::int64_t end_after(const Sandbox& sandbox, SandboxState before, std::int64_t now_ms);
 
 /// For the API: without backend_state and endpoint.
 nlohmann::json to_public_json(const Sandbox& sandbox);

@@ -71,9 +71,11 @@ void HostSide::on_event(void* self, harena_str text) noexcept {
 
 const void* HostSide::on_service(void* self, harena_str id) noexcept {
   try {
-    const auto& services = static_cast<HostSide*>(self)->services_->services;
-    const auto it = services.find(std::string(to_view(id)));
-    return it == services.end() ? nullptr : it->second;
+    const auto& me = *static_cast<HostSide*>(self);
+    const std::string wanted(to_view(id));
+    const auto it = me.services_->services.find(wanted);
+    if (it != me.services_->services.end()) return it->second;
+    return me.services_->service ? me.services_->service(me.plugin_, wanted) : nullptr;
   } catch (...) {
     return nullptr;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/pluginhost/backend_adapter.hpp"
+#include "core/pluginhost/frontend_adapter.hpp"
 #include "core/pluginhost/host_side.hpp"
 #include "core/pluginhost/image_store_adapter.hpp"
 #include "core/pluginhost/plugin_finder.hpp"
@@ -22,6 +23,7 @@ struct Loaded {
   std::unique_ptr<BackendAdapter> backend;
   std::unique_ptr<ImageStoreAdapter> image_store;
   std::unique_ptr<StateStoreAdapter> state_store;
+  std::unique_ptr<FrontendAdapter> frontend;
 };
 
 struct Found {
@@ -62,6 +64,9 @@ Status make_adapters(Loaded& plugin) {
   }
   if (has(plugin, HARENA_STATE_STORE_CONTRACT)) {
     HARENA_TRY(plugin.state_store, StateStoreAdapter::make(plugin.instance));
+  }
+  if (has(plugin, HARENA_FRONTEND_CONTRACT)) {
+    HARENA_TRY(plugin.frontend, FrontendAdapter::make(plugin.instance, plugin.listing.name));
   }
   return ok_status();
 }
@@ -153,6 +158,14 @@ Result<std::unique_ptr<PluginHost>> PluginHost::load(const PluginHostOptions& op
 
 const std::vector<LoadedBackend>& PluginHost::backends() const { return state_->backends; }
 const std::vector<PluginListing>& PluginHost::plugins() const { return state_->listings; }
+
+std::vector<LoadedFrontend> PluginHost::frontends() const {
+  std::vector<LoadedFrontend> found;
+  for (const auto& plugin : state_->plugins) {
+    if (plugin.frontend) found.push_back({plugin.listing.name, plugin.frontend.get()});
+  }
+  return found;
+}
 
 Result<Backend*> PluginHost::backend(const std::string& name) const {
   std::vector<std::string> names;

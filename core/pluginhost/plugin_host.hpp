@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/contracts/backend.hpp"
+#include "core/contracts/frontend.hpp"
 #include "core/contracts/image_store.hpp"
 #include "core/contracts/state_store.hpp"
 #include "sdk/base/result.hpp"
@@ -35,6 +36,8 @@ struct HostServices {
   std::function<void(const BackendEvent& event)> event;
   /// Further services by id ("harena.host.api/1"); the pointers outlive the host.
   std::map<std::string, const void*> services;
+  /// The same for those that know which plugin asks, by its id; null: not offered.
+  std::function<const void*(const std::string& plugin, const std::string& id)> service;
 };
 
 /// One plugin to load.
@@ -69,6 +72,11 @@ struct LoadedBackend {
   Backend* backend;  ///< lives as long as the host
 };
 
+struct LoadedFrontend {
+  std::string name;     ///< as it was enabled
+  Frontend* frontend;   ///< lives as long as the host
+};
+
 /// Thread-safe after load.
 class PluginHost {
  public:
@@ -87,6 +95,8 @@ class PluginHost {
   Result<ImageStore*> image_store() const;
   Result<StateStore*> state_store() const;
   const std::vector<PluginListing>& plugins() const;
+  /// In the order of loading.
+  std::vector<LoadedFrontend> frontends() const;
 
  private:
   struct State;

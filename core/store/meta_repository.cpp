@@ -46,4 +46,8 @@ Result<std::string> MetaRepository::instance_id(const CallContext& call, RandomS
   return get_or_create(call, "instance-id", random.hex(16));
 }
 
+Result<std::string> MetaRepository::frontend_key(const CallContext& call, RandomSource& random) {
+  return get_or_create(call, "frontend-key", random.hex(32));
+}
+
 }  // namespace harena

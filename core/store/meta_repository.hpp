@@ -27,6 +27,8 @@ class MetaRepository {
   Result<std::string> edge_code(const CallContext& call, std::string_view configured, RandomSource& random);
   /// 32 hexadecimal digits, random once; tells two installations apart.
   Result<std::string> instance_id(const CallContext& call, RandomSource& random);
+  /// 64 hexadecimal digits, random once: what the secrets of frontends are derived from. Never shown.
+  Result<std::string> frontend_key(const CallContext& call, RandomSource& random);
 
  private:
   Result<std::string> get_or_create(const CallContext& call, std::string_view name, const std::string& fresh);

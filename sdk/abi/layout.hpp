@@ -88,4 +88,17 @@
   X(harena_state_store, range, 16, 8) \
   X(harena_state_store, txn, 24, 8) \
   X(harena_state_store, watch, 32, 8) \
-  X_SIZE(harena_state_store, 40)
+  X_SIZE(harena_state_store, 40) \
+  X(harena_frontend, struct_size, 0, 4) \
+  X(harena_frontend, flags, 4, 4) \
+  X(harena_frontend, start, 8, 8) \
+  X(harena_frontend, drain, 16, 8) \
+  X(harena_frontend, metrics, 24, 8) \
+  X_SIZE(harena_frontend, 32) \
+  X(harena_host_api, struct_size, 0, 4) \
+  X(harena_host_api, flags, 4, 4) \
+  X(harena_host_api, context, 8, 8) \
+  X(harena_host_api, connect, 16, 8) \
+  X(harena_host_api, act_for, 24, 8) \
+  X(harena_host_api, secret, 32, 8) \
+  X_SIZE(harena_host_api, 40)

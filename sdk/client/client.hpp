@@ -53,6 +53,7 @@ class Client {
   Status pages(const std::string& target, const std::string& name, const std::function<Status(const json&)>& on_entry);
 
   Connection& connection() { return *connection_; }
+  const Endpoint& endpoint() const { return endpoint_; }
   /// By `stream_retry`.
   Attempts stream_attempts();
   /// For idempotency keys and operation ids: 32 hexadecimal digits.

@@ -22,6 +22,7 @@
 
 #include "sdk/abi/plugin.h"
 #include "sdk/cpp/backend.hpp"
+#include "sdk/cpp/frontend.hpp"
 #include "sdk/cpp/image_store.hpp"
 #include "sdk/cpp/state_store.hpp"
 
@@ -50,9 +51,11 @@ struct Instance {
   BackendPlugin* backend = nullptr;
   ImageStorePlugin* image_store = nullptr;
   StateStorePlugin* state_store = nullptr;
+  FrontendPlugin* frontend = nullptr;
   harena_backend backend_table{};
   harena_image_store image_store_table{};
   harena_state_store state_store_table{};
+  harena_frontend frontend_table{};
 
   explicit Instance(std::unique_ptr<Plugin> made) : plugin(std::move(made)) {
     if constexpr (std::is_base_of_v<BackendPlugin, Plugin>) {
@@ -66,6 +69,10 @@ struct Instance {
     if constexpr (std::is_base_of_v<StateStorePlugin, Plugin>) {
       state_store = plugin.get();
       state_store_table = make_state_store_table<Instance>();
+    }
+    if constexpr (std::is_base_of_v<FrontendPlugin, Plugin>) {
+      frontend = plugin.get();
+      frontend_table = make_frontend_table<Instance>();
     }
   }
 };
@@ -92,13 +99,16 @@ struct Descriptor {
     if (instance->state_store != nullptr && to_view(id) == StateStorePlugin::kContract) {
       return &instance->state_store_table;
     }
+    if (instance->frontend != nullptr && to_view(id) == FrontendPlugin::kContract) return &instance->frontend_table;
     return nullptr;
   }
 
   static constexpr std::size_t kContractCount = std::size_t{std::is_base_of_v<BackendPlugin, Plugin>} +
                                                 std::size_t{std::is_base_of_v<ImageStorePlugin, Plugin>} +
-                                                std::size_t{std::is_base_of_v<StateStorePlugin, Plugin>};
-  static_assert(kContractCount > 0, "a plugin derives from BackendPlugin, ImageStorePlugin or StateStorePlugin");
+                                                std::size_t{std::is_base_of_v<StateStorePlugin, Plugin>} +
+                                                std::size_t{std::is_base_of_v<FrontendPlugin, Plugin>};
+  static_assert(kContractCount > 0,
+                "a plugin derives from BackendPlugin, ImageStorePlugin, StateStorePlugin or FrontendPlugin");
 
   struct Contracts {
     harena_str ids[kContractCount]{};
@@ -107,6 +117,7 @@ struct Descriptor {
       if constexpr (std::is_base_of_v<BackendPlugin, Plugin>) ids[n++] = to_abi(BackendPlugin::kContract);
       if constexpr (std::is_base_of_v<ImageStorePlugin, Plugin>) ids[n++] = to_abi(ImageStorePlugin::kContract);
       if constexpr (std::is_base_of_v<StateStorePlugin, Plugin>) ids[n++] = to_abi(StateStorePlugin::kContract);
+      if constexpr (std::is_base_of_v<FrontendPlugin, Plugin>) ids[n++] = to_abi(FrontendPlugin::kContract);
     }
   };
   static constexpr Contracts kContracts{};

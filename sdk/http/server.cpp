@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <future>
 
+#include "sdk/http/error.hpp"
 #include "sdk/http/listener.hpp"
 #include "sdk/http/shard.hpp"
 #include "sdk/http/tls.hpp"
@@ -101,6 +103,27 @@ Server::~Server() { stop(std::chrono::milliseconds(0)); }
 std::uint16_t Server::port(std::size_t i) const { return impl_->ports.at(i); }
 
 std::size_t Server::connections() const { return impl_->core->connections; }
+
+Result<UniqueFd> Server::connect() {
+  auto& core = *impl_->core;
+  if (core.draining) return stopping_error();
+  if (core.connections >= core.options.max_connections) {
+    auto error = make_error(ErrorCode::resource_exhausted,
+                            "the server has its " + std::to_string(core.options.max_connections) + " connections");
+    error.cause = Cause::limit;
+    error.cause_detail = "max_connections";
+    error.retry = Retry::same_node;
+    return error;
+  }
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
+    return errno_error(errno, "making a connection in process");
+  }
+  UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  impl_->assign(std::move(ours), nullptr);
+  return theirs;
+}
 
 void Server::stop(std::chrono::milliseconds deadline) {
   using Clock = std::chrono::steady_clock;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "sdk/base/result.hpp"
+#include "sdk/base/unique_fd.hpp"
 #include "sdk/http/io_threads.hpp"
 #include "sdk/http/request.hpp"
 #include "sdk/http/response_writer.hpp"
@@ -94,6 +95,11 @@ class Server {
   /// Of the i-th TCP listener.
   std::uint16_t port(std::size_t i = 0) const;
   std::size_t connections() const;
+
+  /// One end of a socket pair whose other end is served like an accepted connection, without TLS: HTTP in process. Connected,
+  /// CLOEXEC, non-blocking; closing it is the client's departure. Thread-safe, doesn't block. Errors: unavailable when the
+  /// server is being stopped, resource_exhausted without descriptors or connections left.
+  Result<UniqueFd> connect();
 
   /// Requests in flight have `deadline` to end; those whose answer can be gone on with later (set_last_words) end at once;
   /// new ones are answered 503 `draining`. Then no connection is accepted any more, idle ones are closed, and what

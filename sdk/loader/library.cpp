@@ -147,5 +147,9 @@ Result<harena_state_store> Instance::state_store() const {
   HARENA_TRY(const void* table, wanted(HARENA_STATE_STORE_CONTRACT));
   return read_state_store(table);
 }
+Result<harena_frontend> Instance::frontend() const {
+  HARENA_TRY(const void* table, wanted(HARENA_FRONTEND_CONTRACT));
+  return read_frontend(table);
+}
 
 }  // namespace harena::loader

@@ -43,6 +43,7 @@ class Instance {
   Result<harena_backend> backend() const;
   Result<harena_image_store> image_store() const;
   Result<harena_state_store> state_store() const;
+  Result<harena_frontend> frontend() const;
 
  private:
   Result<const void*> wanted(std::string_view id) const;

@@ -47,6 +47,7 @@ Status check_pair(std::string_view contract, Slot a, Slot b) {
 constexpr std::string_view kBackend = HARENA_BACKEND_CONTRACT;
 constexpr std::string_view kImageStore = HARENA_IMAGE_STORE_CONTRACT;
 constexpr std::string_view kStateStore = HARENA_STATE_STORE_CONTRACT;
+constexpr std::string_view kFrontend = HARENA_FRONTEND_CONTRACT;
 
 Status required_of(const harena_backend& t) {
   const Slot slots[] = {HARENA_SLOT(t, describe), HARENA_SLOT(t, probe), HARENA_SLOT(t, create), HARENA_SLOT(t, recover),
@@ -65,6 +66,11 @@ Status required_of(const harena_state_store& t) {
   return check_slots(kStateStore, slots);
 }
 
+Status required_of(const harena_frontend& t) {
+  const Slot slots[] = {HARENA_SLOT(t, start), HARENA_SLOT(t, drain)};
+  return check_slots(kFrontend, slots);
+}
+
 Status groups_of(const harena_backend& t) {
   HARENA_TRY_STATUS(check_pair(kBackend, HARENA_SLOT(t, pause), HARENA_SLOT(t, resume)));
   HARENA_TRY_STATUS(check_pair(kBackend, HARENA_SLOT(t, snapshot), HARENA_SLOT(t, restore)));
@@ -73,6 +79,7 @@ Status groups_of(const harena_backend& t) {
 }
 Status groups_of(const harena_image_store&) { return ok_status(); }
 Status groups_of(const harena_state_store&) { return ok_status(); }
+Status groups_of(const harena_frontend&) { return ok_status(); }
 
 template <class Table>
 Result<Table> read_table(std::string_view contract, const void* raw) {
@@ -92,6 +99,7 @@ Status with_table(std::string_view contract, const void* raw, Check check) {
   if (contract == kBackend) return apply(kBackend, static_cast<harena_backend*>(nullptr));
   if (contract == kImageStore) return apply(kImageStore, static_cast<harena_image_store*>(nullptr));
   if (contract == kStateStore) return apply(kStateStore, static_cast<harena_state_store*>(nullptr));
+  if (contract == kFrontend) return apply(kFrontend, static_cast<harena_frontend*>(nullptr));
   return ok_status();
 }
 
@@ -100,6 +108,7 @@ Status with_table(std::string_view contract, const void* raw, Check check) {
 Result<harena_backend> read_backend(const void* raw) { return read_table<harena_backend>(kBackend, raw); }
 Result<harena_image_store> read_image_store(const void* raw) { return read_table<harena_image_store>(kImageStore, raw); }
 Result<harena_state_store> read_state_store(const void* raw) { return read_table<harena_state_store>(kStateStore, raw); }
+Result<harena_frontend> read_frontend(const void* raw) { return read_table<harena_frontend>(kFrontend, raw); }
 
 Status check_required(std::string_view contract, const void* raw) {
   return with_table(contract, raw, [](const auto& table) { return required_of(table); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sdk/abi/backend.h"
+#include "sdk/abi/frontend.h"
 #include "sdk/abi/image_store.h"
 #include "sdk/abi/state_store.h"
 #include "sdk/base/result.hpp"
@@ -18,6 +19,7 @@ namespace harena::loader {
 Result<harena_backend> read_backend(const void* table);
 Result<harena_image_store> read_image_store(const void* table);
 Result<harena_state_store> read_state_store(const void* table);
+Result<harena_frontend> read_frontend(const void* table);
 
 /// By contract id; ok for contracts that this host doesn't know. check_table is both of the others.
 Status check_table(std::string_view contract, const void* table);

@@ -45,6 +45,18 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def frontends():
+    """E2B's protocol on a free port, as tests/integration/e2b wants it; `harenad.about["frontends"]` says where."""
+    if not (BUILD / "plugins" / "e2b").exists():
+        return {}
+    base = {"image": "root/e2b-base:v1", "cpu": 0.5, "memory_mb": 256, "aliases": ["base-alias"]}
+    other = {"image": "root/e2b-base:v1", "cpu": 1, "memory_mb": 128, "disk_mb": 64}
+    late = dict(base, aliases=[], start_command="sleep 0.3; touch /tmp/ready; exec sleep 1000", ready_command="test -e /tmp/ready")
+    never = dict(base, aliases=[], ready_command="echo not yet >&2; false", ready_timeout_s=1)
+    return {"e2b": {"config": {"listen": "127.0.0.1:0", "max_timeout_s": 86400, "templates": {
+        "base": base, "other": other, "late": late, "never": never}}}}
+
+
 class Harenad:
     """One daemon with its folders; they outlive a kill, so that `start` recovers what was there."""
 
@@ -64,7 +76,7 @@ class Harenad:
             "run_dir": str(self.run),
             "plugin_dirs": [str(BUILD / "plugins")],
             "plugins": {"container": {"config": {
-                "instance": INSTANCE, "id_base": (33_000 + number * 32) * 65536, "id_ranges": 32}}},
+                "instance": INSTANCE, "id_base": (33_000 + number * 32) * 65536, "id_ranges": 32}}, **frontends()},
         }))
 
     def spawn(self, program=None):

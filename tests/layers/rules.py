@@ -5,7 +5,7 @@ wins, so `sdk/session/client` is a room of its own. A new room needs a line here
 """
 
 _STATE = ["sdk/base", "core/model", "core/contracts"]
-_SDK = ["sdk/abi", "sdk/base", "sdk/cpp", "sdk/digest", "sdk/http", "sdk/loader", "sdk/schema", "sdk/session",
+_SDK = ["sdk/abi", "sdk/base", "sdk/cpp", "sdk/digest", "sdk/frontend", "sdk/http", "sdk/loader", "sdk/schema", "sdk/session",
         "sdk/session/client", "sdk/support"]
 
 MAY_USE = {
@@ -19,6 +19,7 @@ MAY_USE = {
     "sdk/session": ["sdk/base"],
     "sdk/session/client": ["sdk/base", "sdk/session", "sdk/http"],
     "sdk/cpp": ["sdk/abi", "sdk/base"],
+    "sdk/frontend": ["sdk/abi", "sdk/base", "sdk/cpp", "sdk/http"],
     "sdk/loader": ["sdk/abi", "sdk/base", "sdk/schema", "sdk/digest"],
     "sdk/conformance": _SDK,
     "sdk/client": ["sdk/base", "sdk/json"],
@@ -48,10 +49,11 @@ MAY_USE = {
                            "core/pluginhost", "core/steps", "core/store", "core/telemetry", "sdk/http", "sdk/schema",
                            "sdk/support", "sdk/session/client", "sdk/session", "sdk/digest"],
     "core/watcher": _STATE + ["core/config", "core/placement", "core/steps", "core/telemetry", "sdk/http"],
-    "core/apiserver": _STATE + ["core/api", "core/config", "core/iam", "core/image", "core/placement", "core/steps",
-                                "core/telemetry", "sdk/http", "sdk/session", "sdk/session/client"],
-    "core/daemon": _STATE + ["core/apiserver", "core/config", "core/edge", "core/iam", "core/steps", "core/telemetry",
-                             "core/watcher", "sdk/http"],
+    "core/apiserver": _STATE + ["core/api", "core/config", "core/iam", "core/image", "core/placement",
+                                "core/pluginhost", "core/steps", "core/telemetry", "sdk/http", "sdk/session",
+                                "sdk/session/client"],
+    "core/daemon": _STATE + ["core/apiserver", "core/config", "core/edge", "core/iam", "core/pluginhost", "core/steps",
+                             "core/telemetry", "core/watcher", "sdk/http"],
     # A plugin uses the SDK and never the core or another plugin.
     "plugins/*": _SDK,
     # What crosses rooms.
@@ -69,7 +71,7 @@ OUTSIDE = {
     "boost/dll/": ["sdk/loader"],
     "boost/beast/": ["sdk/http", "bench"],
     "boost/asio/": ["sdk/http", "sdk/session/client", "core/contracts", "core/lifecycle", "core/api", "core/edge",
-                    "core/apiserver", "core/watcher", "core/telemetry", "core/daemon", "bench", "plugins/e2b",
+                    "core/apiserver", "core/watcher", "core/telemetry", "core/daemon", "bench", "sdk/frontend", "plugins/e2b",
                     "plugins/console", "plugins/mcp"],
     "spdlog/": ["core/telemetry", "sdk/http"],  # sdk/http: pch.hpp, the precompiled header of all
     "archive": ["core/image", "core/cli", "shim"],

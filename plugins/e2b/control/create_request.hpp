@@ -1,0 +1,33 @@
+#pragma once
+// A create, parsed and checked: what E2B's body asks for, and the body of Harena's create that does it.
+
+#include "plugins/e2b/control/fields.hpp"
+#include "plugins/e2b/record.hpp"
+
+namespace harena::e2b {
+
+/// Which of the two forms: they differ in the default of `timeout`.
+enum class CreateForm { v2, legacy };
+
+struct CreateRequest {
+  std::string template_name;  ///< as it came
+  std::int64_t timeout_s = 0;
+  bool auto_pause = false;
+  bool auto_resume = false;
+  std::map<std::string, std::string> env;
+  Extras extras;  ///< without the template's part
+};
+
+/// invalid_argument names the option that can't be honoured, or the value that is wrong.
+Result<CreateRequest> parse_create(const nlohmann::json& body, CreateForm form, const Settings& settings, Counters& counters);
+
+/// The body of POST /v1/backends/{backend}/sandboxes.
+nlohmann::json core_create_body(const CreateRequest& request, const Template& from, const std::string& project);
+
+/// A timeout in whole seconds, from 1 to the longest allowed. invalid_argument otherwise.
+Status check_timeout(std::int64_t seconds, const Settings& settings);
+
+/// Times that Harena understands so: kill or pause at the end, and while it is paused it has none.
+nlohmann::json lifetime_fields(std::int64_t timeout_s, bool auto_pause, bool auto_resume);
+
+}  // namespace harena::e2b

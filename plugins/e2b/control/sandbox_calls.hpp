@@ -1,0 +1,26 @@
+#pragma once
+// Sandboxes of the control API: create, connect, resume, info, kill, timeout, refreshes, pause, snapshots, fork, network.
+
+#include "plugins/e2b/control/control.hpp"
+#include "plugins/e2b/control/create_request.hpp"
+
+namespace harena::e2b {
+
+using AnswerTask = http::Task<Result<Answer>>;
+
+AnswerTask create_sandbox_v2(ControlCall& call);
+AnswerTask create_sandbox_legacy(ControlCall& call);
+AnswerTask sandbox_info(ControlCall& call);
+AnswerTask kill_sandbox(ControlCall& call);
+AnswerTask connect_sandbox_v2(ControlCall& call);
+AnswerTask connect_sandbox_legacy(ControlCall& call);
+AnswerTask resume_sandbox(ControlCall& call);
+AnswerTask pause_sandbox(ControlCall& call);
+AnswerTask set_sandbox_timeout(ControlCall& call);
+AnswerTask refresh_sandbox(ControlCall& call);
+AnswerTask update_sandbox_network(ControlCall& call);
+
+/// Starts what the template starts in a new sandbox, and waits until it is ready. The error says what the ready command said.
+http::Task<Status> start_template(ControlCall& call, const Record& record, const Template& from);
+
+}  // namespace harena::e2b

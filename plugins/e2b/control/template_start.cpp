@@ -1,0 +1,58 @@
+// The start and ready commands of a template. E2B's are part of the template's snapshot; here they run in each new sandbox.
+#include <chrono>
+
+#include "plugins/e2b/control/sandbox_calls.hpp"
+#include "plugins/e2b/control/sandbox_store.hpp"
+
+namespace harena::e2b {
+
+using http::Task;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::chrono::milliseconds kReadyPause{100};
+
+json command_of(const Template& from, const std::string& text) {
+  json argv = {"/bin/sh", "-c", text};
+  json body = {{"argv", std::move(argv)}, {"user", from.user}};
+  if (!from.workdir.empty()) body["cwd"] = from.workdir;
+  return body;
+}
+
+Error not_ready(const Template& from, const std::string& last) {
+  return make_error(ErrorCode::deadline_exceeded, "template '" + from.id + "': its ready command hasn't ended with 0 in " +
+                                                      std::to_string(from.ready_timeout_s) + " s; it said: " + last.substr(0, 500));
+}
+
+Task<Status> wait_until_ready(ControlCall& call, const Template& from, std::string target) {
+  SandboxStore store(call.services, call.key);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(from.ready_timeout_s);
+  std::string last;
+  do {
+    json body = command_of(from, from.ready_command);
+    body["wait"] = true;
+    body["timeout_ms"] = from.ready_timeout_s * 1000;
+    HARENA_CO_TRY(const auto result, co_await store.ask("POST", target, std::move(body)));
+    if (result.at("exit").value("code", json(-1)) == 0) co_return ok_status();
+    last = result.value("stderr", "");
+    co_await http::sleep_for(kReadyPause);
+  } while (std::chrono::steady_clock::now() < until);
+  co_return not_ready(from, last);
+}
+
+}  // namespace
+
+Task<Status> start_template(ControlCall& call, const Record& record, const Template& from) {
+  SandboxStore store(call.services, call.key);
+  const std::string target = "/v1/sandboxes/" + record.id + "/commands";
+  if (!from.start_command.empty()) {
+    json body = command_of(from, from.start_command);
+    body["op"] = "e2b-start";  // a create that is repeated doesn't start it twice
+    HARENA_CO_TRY_STATUS(co_await store.ask("POST", target, std::move(body)));
+  }
+  if (from.ready_command.empty()) co_return ok_status();
+  co_return co_await wait_until_ready(call, from, target);
+}
+
+}  // namespace harena::e2b

@@ -1,0 +1,107 @@
+#include "plugins/e2b/frontend.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "plugins/e2b/gateway.hpp"
+#include "sdk/http/io_threads.hpp"
+#include "sdk/http/server.hpp"
+#include "sdk/http/tls.hpp"
+
+namespace harena::e2b {
+
+using plugin::Call;
+using plugin::json;
+
+/// What start makes and drain ends, in the order of making.
+struct E2bFrontend::Running {
+  explicit Running(Settings given) : settings(std::move(given)) {}
+  ~Running() {
+    if (server) server->stop(std::chrono::milliseconds(0));
+    if (io) io->stop();
+  }
+
+  Status open(const plugin::Host& host);
+  Status listen();
+
+  Settings settings;
+  SystemClock clock;
+  Counters counters;
+  std::unique_ptr<http::IoThreads> io;
+  std::shared_ptr<frontend::ApiClient> api;
+  std::optional<Keys> keys;
+  std::optional<Services> services;
+  std::unique_ptr<Gateway> gateway;
+  std::unique_ptr<http::Server> server;
+};
+
+Status E2bFrontend::Running::open(const plugin::Host& host) {
+  HARENA_TRY(api, frontend::ApiClient::make(host));
+  HARENA_TRY(auto made, Keys::make(api->host()));
+  keys.emplace(std::move(made));
+  services.emplace(Services{*api, settings, *keys, counters, clock});
+  gateway = std::make_unique<Gateway>(*services);
+  HARENA_TRY_STATUS(gateway->status());
+  io = std::make_unique<http::IoThreads>(std::max(1u, std::thread::hardware_concurrency()));
+  return listen();
+}
+
+Status E2bFrontend::Running::listen() {
+  http::ServerOptions options;
+  http::TcpListen where{.address = settings.host, .port = settings.port};
+  if (!settings.tls_cert.empty()) {
+    HARENA_TRY(where.tls, http::TlsContext::for_server({.certificate_chain_file = settings.tls_cert, .private_key_file = settings.tls_key}));
+  }
+  options.tcp = {std::move(where)};
+  options.max_connections = settings.max_connections;
+  HARENA_TRY(server, http::Server::start(*io, std::move(options), gateway->handler()));
+  settings.port = server->port();
+  if (settings.domain.empty()) settings.domain = "localhost:" + std::to_string(settings.port);
+  return ok_status();
+}
+
+Result<std::unique_ptr<E2bFrontend>> E2bFrontend::make(const Call&, plugin::Host host, const json& config) {
+  HARENA_TRY(auto settings, parse_settings(config));
+  return std::make_unique<E2bFrontend>(host, std::move(settings));
+}
+
+E2bFrontend::E2bFrontend(plugin::Host host, Settings settings) : host_(host), settings_(std::move(settings)) {}
+E2bFrontend::~E2bFrontend() = default;
+
+std::shared_ptr<E2bFrontend::Running> E2bFrontend::running() const {
+  std::lock_guard lock(mutex_);
+  return running_;
+}
+
+Result<json> E2bFrontend::start(const Call&) {
+  if (running()) return make_error(ErrorCode::failed_precondition, "it has been started already");
+  auto made = std::make_shared<Running>(settings_);
+  HARENA_TRY_STATUS(made->open(host_));
+  const bool is_v6 = settings_.host.find(':') != std::string::npos;
+  const auto address = (is_v6 ? "[" + settings_.host + "]" : settings_.host) + ":" + std::to_string(made->settings.port);
+  const std::string url = (settings_.tls_cert.empty() ? "http://" : "https://") + address;
+  json addresses = json::array();
+  if (!settings_.public_url.empty()) addresses.push_back(settings_.public_url);  // first: what clients use
+  addresses.push_back(url);
+  std::lock_guard lock(mutex_);
+  running_ = std::move(made);
+  return json{{"listen", std::move(addresses)}};
+}
+
+Status E2bFrontend::drain(const Call& call) {
+  const auto ending = running();
+  if (!ending) return ok_status();
+  ending->server->stop(std::chrono::milliseconds(call.remaining_ms(0)));
+  ending->io->stop();
+  std::lock_guard lock(mutex_);
+  running_.reset();
+  return ok_status();
+}
+
+Result<json> E2bFrontend::metrics(const Call&) {
+  const auto now = running();
+  return now ? now->counters.metrics() : json{{"metrics", json::array()}};
+}
+
+}  // namespace harena::e2b

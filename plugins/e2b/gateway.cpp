@@ -1,0 +1,25 @@
+#include "plugins/e2b/gateway.hpp"
+
+#include "plugins/e2b/envd/data_plane.hpp"
+
+namespace harena::e2b {
+
+using http::Request;
+using http::ResponseWriter;
+using http::Task;
+
+http::Handler Gateway::handler() {
+  return [this](Request& request, ResponseWriter& response) { return serve(request, response); };
+}
+
+Task<Status> Gateway::serve(Request& request, ResponseWriter& response) {
+  auto served = co_await serve_data_plane(services_, request, response);
+  if (!served.ok()) {
+    if (response.begun()) co_return std::move(served).error();
+    co_return co_await send(response, refusal(served.error()));
+  }
+  if (*served) co_return ok_status();
+  co_return co_await control_.serve(request, response);
+}
+
+}  // namespace harena::e2b

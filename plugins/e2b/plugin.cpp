@@ -1,0 +1,3 @@
+#include "plugins/e2b/frontend.hpp"
+
+HARENA_PLUGIN(harena::e2b::E2bFrontend)

@@ -1,0 +1,106 @@
+#include "plugins/e2b/settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace harena::e2b {
+
+using nlohmann::json;
+
+namespace {
+
+Error bad(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+
+Status parse_listen(const std::string& text, Settings& out) {
+  const auto colon = text.rfind(':');
+  const auto port_text = colon == std::string::npos ? std::string() : text.substr(colon + 1);
+  unsigned port = 0;
+  const auto [end, problem] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
+  if (port_text.empty() || problem != std::errc() || end != port_text.data() + port_text.size() || port > 65'535) {
+    return bad("listen is '" + text + "'; ADDRESS:PORT is right, such as 127.0.0.1:7400");
+  }
+  out.host = text.substr(0, colon);
+  if (out.host.size() > 2 && out.host.front() == '[' && out.host.back() == ']') out.host = out.host.substr(1, out.host.size() - 2);
+  out.port = static_cast<std::uint16_t>(port);
+  return ok_status();
+}
+
+Template parse_template(const std::string& id, const json& from) {
+  Template made;
+  made.id = id;
+  made.aliases = from.value("aliases", std::vector<std::string>());
+  made.backend = from.value("backend", made.backend);
+  made.image = from.at("image").get<std::string>();
+  made.workspaces = from.value("workspaces", std::vector<std::string>());
+  made.toolkits = from.value("toolkits", std::vector<std::string>());
+  made.params = from.value("params", json::object());
+  made.cpu = from.value("cpu", made.cpu);
+  made.memory_mb = from.value("memory_mb", made.memory_mb);
+  made.disk_mb = from.value("disk_mb", made.disk_mb);
+  made.start_command = from.value("start_command", "");
+  made.ready_command = from.value("ready_command", "");
+  made.ready_timeout_s = from.value("ready_timeout_s", made.ready_timeout_s);
+  made.user = from.value("user", made.user);
+  made.workdir = from.value("workdir", "");
+  return made;
+}
+
+bool is_template_name(std::string_view name) {
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+}
+
+Status check_names(const std::vector<Template>& templates) {
+  std::set<std::string> seen;
+  for (const auto& one : templates) {
+    auto names = one.aliases;
+    names.push_back(one.id);
+    for (const auto& name : names) {
+      if (!is_template_name(name)) {
+        return bad("template name '" + name + "': 1 to 128 of a-z, 0-9, '-', '_' and '.' are right");
+      }
+      if (!seen.insert(name).second) return bad("two templates are called '" + name + "'");
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+std::string plain_template_name(std::string_view name) {
+  const auto slash = name.rfind('/');
+  if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
+  std::string plain(name);
+  std::transform(plain.begin(), plain.end(), plain.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view kDefaultTag = ":default";
+  if (plain.ends_with(kDefaultTag)) plain.resize(plain.size() - kDefaultTag.size());
+  return plain;
+}
+
+const Template* Settings::find_template(std::string_view name) const {
+  const auto plain = plain_template_name(name);
+  for (const auto& one : templates) {
+    if (one.id == plain || std::find(one.aliases.begin(), one.aliases.end(), plain) != one.aliases.end()) return &one;
+  }
+  return nullptr;
+}
+
+Result<Settings> parse_settings(const json& document) {
+  Settings made;
+  HARENA_TRY_STATUS(parse_listen(document.value("listen", "127.0.0.1:7400"), made));
+  const auto tls = document.value("tls", json::object());
+  made.tls_cert = tls.value("cert", "");
+  made.tls_key = tls.value("key", "");
+  made.domain = document.value("domain", "");
+  made.public_url = document.value("public_url", "");
+  made.max_timeout_s = document.value("max_timeout_s", made.max_timeout_s);
+  made.max_connections = document.value("max_connections", made.max_connections);
+  const auto templates = document.value("templates", json::object());
+  for (const auto& [id, one] : templates.items()) made.templates.push_back(parse_template(id, one));
+  HARENA_TRY_STATUS(check_names(made.templates));
+  return made;
+}
+
+}  // namespace harena::e2b

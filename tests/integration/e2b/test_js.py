@@ -1,0 +1,56 @@
+"""The cases of js/*_cases.cjs, each a test here: node runs a file once, and every case has its own result."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from python_image import SOURCE
+
+HERE = Path(__file__).parent / "js"
+BUILD = Path(os.environ.get("HARENA_BUILD_DIR", SOURCE / "build" / "dev"))
+MODULES = BUILD / "e2b" / "node" / "node_modules"
+CASE = re.compile(r"^test\('((?:[^'\\]|\\.)*)'", re.MULTILINE)
+# Which files also run with the SDK of last spring.
+VERSIONS = {"e2b": "*_cases.cjs", "e2b-spring": "control_cases.cjs"}
+
+
+def collected():
+    for version, pattern in VERSIONS.items():
+        for file in sorted(HERE.glob(pattern)):
+            for name in CASE.findall(file.read_text()):
+                yield pytest.param(version, file.name, name.replace("\\'", "'"), id=f"{version}-{file.stem}-{name}")
+
+
+@pytest.fixture(scope="session")
+def js_results(e2b_env):
+    if shutil.which("node") is None:
+        pytest.skip("node isn't installed (apt-get install nodejs npm)")
+    ran = {}
+
+    def results(version, file):
+        if (version, file) not in ran:
+            ran[version, file] = run(version, file, e2b_env)
+        return ran[version, file]
+
+    return results
+
+
+def run(version, file, env):
+    if not (MODULES / version).exists():
+        pytest.skip(f"E2B's JavaScript SDK ({version}) isn't installed: tests/integration/e2b/setup.sh installs it")
+    done = subprocess.run(["node", str(HERE / "run.cjs"), str(HERE / file)], capture_output=True, text=True, timeout=1500,
+                          env=dict(os.environ, NODE_PATH=str(MODULES), E2B_JS=version, **env))
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {line["name"]: line for line in lines}, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("version, file, name", collected())
+def test_js(js_results, version, file, name):
+    results, stderr = js_results(version, file)
+    assert name in results, f"node ended before this case: {stderr}"
+    assert results[name]["ok"], results[name]["error"]
