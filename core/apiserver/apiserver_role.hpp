@@ -41,6 +41,8 @@ class ApiserverRole {
   std::uint16_t port() const { return server_->port(); }
   /// Where each frontend listens, by the plugin's name. Thread-safe.
   std::map<std::string, std::vector<std::string>> frontends() const;
+  /// What they count; empty before they are started. Thread-safe.
+  std::vector<FrontendSample> frontend_samples() const;
 
  private:
   Step io_step();      // step_io.cpp: the event loops
@@ -59,6 +61,7 @@ class ApiserverRole {
   std::unique_ptr<http::IoThreads> io_;
   std::unique_ptr<http::Server> server_;
   mutable std::mutex listening_mutex_;
+  std::vector<Frontend*> started_;
   std::map<std::string, std::vector<std::string>> listening_;
 };
 

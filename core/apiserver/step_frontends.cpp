@@ -34,6 +34,7 @@ Step ApiserverRole::frontends_step() {
               parts_.notice("info", loaded.name + " listens on " + joined(*addresses));
               std::lock_guard lock(listening_mutex_);
               listening_[loaded.name] = *std::move(addresses);
+              started_.push_back(loaded.frontend);
             }
             return ok_status();
           },
@@ -43,6 +44,16 @@ Step ApiserverRole::frontends_step() {
 std::map<std::string, std::vector<std::string>> ApiserverRole::frontends() const {
   std::lock_guard lock(listening_mutex_);
   return listening_;
+}
+
+std::vector<FrontendSample> ApiserverRole::frontend_samples() const {
+  std::lock_guard lock(listening_mutex_);
+  std::vector<FrontendSample> all;
+  for (auto* frontend : started_) {
+    auto samples = frontend->metrics({});
+    if (samples.ok()) all.insert(all.end(), samples->begin(), samples->end());
+  }
+  return all;
 }
 
 HostApiParts ApiserverRole::host_api_parts() {
@@ -67,6 +78,7 @@ void ApiserverRole::drain_frontends() {
   parts_.host_api.close();
   std::lock_guard lock(listening_mutex_);
   listening_.clear();
+  started_.clear();
 }
 
 }  // namespace harena

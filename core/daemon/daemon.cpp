@@ -57,6 +57,13 @@ Daemon::Parts::Parts(Config given)
                  [this] { return edge.plugins().frontends(); }}),
       steps([this](const std::string& line) { log->debug(line); }) {
   add_process_metrics(metrics);
+  metrics.collected([this] {
+    std::vector<CollectedSample> all;
+    for (auto& one : apiserver.frontend_samples()) {
+      all.push_back({std::move(one.name), std::move(one.help), std::move(one.type), std::move(one.labels), one.value});
+    }
+    return all;
+  });
 }
 
 void Daemon::Parts::notice(const std::string& level, const std::string& message) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/contracts/backend.hpp"
+#include "core/model/sandbox.hpp"
 #include "sdk/base/result.hpp"
 
 namespace harena {

@@ -192,10 +192,34 @@ void MetricsRegistry::computed(const std::string& name, const std::string& help,
   families_[name] = std::make_unique<Computed>(name, help, type, std::move(value));
 }
 
+void MetricsRegistry::collected(std::function<std::vector<CollectedSample>()> samples) {
+  std::lock_guard lock(mutex_);
+  collectors_.push_back(std::move(samples));
+}
+
+namespace {
+
+void render_samples(const std::vector<CollectedSample>& samples, std::string& out) {
+  const CollectedSample* last = nullptr;
+  for (const auto& sample : samples) {
+    if (last == nullptr || last->name != sample.name) append_head(out, sample.name, sample.help, sample.type);
+    last = &sample;
+    Strings names, values;
+    for (const auto& [name, value] : sample.labels) {
+      names.push_back(name);
+      values.push_back(value);
+    }
+    out += sample.name + label_set(names, values) + ' ' + number(sample.value) + '\n';
+  }
+}
+
+}  // namespace
+
 std::string MetricsRegistry::render() const {
   std::string out;
   std::lock_guard lock(mutex_);
   for (const auto& [name, family] : families_) family->render(out);
+  for (const auto& collector : collectors_) render_samples(collector(), out);
   return out;
 }
 

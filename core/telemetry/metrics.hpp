@@ -15,6 +15,7 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace harena {
@@ -97,6 +98,15 @@ extern template class Family<Counter>;
 extern template class Family<Gauge>;
 extern template class Family<Histogram>;
 
+/// One value of a metric that somebody else counts.
+struct CollectedSample {
+  std::string name;
+  std::string help;
+  std::string type;  ///< "counter" or "gauge"
+  std::vector<std::pair<std::string, std::string>> labels;
+  double value = 0;
+};
+
 /// Thread-safe. Asking for a name again gives the same family; std::logic_error if its kind or labels differ or a name
 /// isn't [a-z_][a-z0-9_]* (a mistake in the program, never input).
 class MetricsRegistry {
@@ -109,7 +119,10 @@ class MetricsRegistry {
   /// Computed at each scrape, on an I/O thread: must not block. `type` is "gauge" or "counter".
   void computed(const std::string& name, const std::string& help, const std::string& type, std::function<double()> value);
 
-  /// Sorted by name.
+  /// Asked at each scrape, like computed(); samples of one name follow each other. Their names must be nobody else's.
+  void collected(std::function<std::vector<CollectedSample>()> samples);
+
+  /// Sorted by name, what is collected behind it.
   std::string render() const;
 
  private:
@@ -119,6 +132,7 @@ class MetricsRegistry {
 
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<detail::FamilyBase>> families_;
+  std::vector<std::function<std::vector<CollectedSample>()>> collectors_;
 };
 
 }  // namespace harena

@@ -62,5 +62,17 @@ TEST(Metrics, CountFromManyThreads) {
   EXPECT_THAT(registry.render(), HasSubstr("h_count 40000\n"));
 }
 
+TEST(MetricsTest, WhatOthersCountIsShownAsTheyNameIt) {
+  MetricsRegistry registry;
+  registry.collected([] {
+    return std::vector<CollectedSample>{{"x_total", "Things.", "counter", {{"a", "q\"uote"}}, 2},
+                                        {"x_total", "Things.", "counter", {{"a", "b"}}, 3},
+                                        {"y", "Others.", "gauge", {}, 0.5}};
+  });
+  EXPECT_EQ(registry.render(),
+            "# HELP x_total Things.\n# TYPE x_total counter\nx_total{a=\"q\\\"uote\"} 2\nx_total{a=\"b\"} 3\n"
+            "# HELP y Others.\n# TYPE y gauge\ny 0.5\n");
+}
+
 }  // namespace
 }  // namespace harena

@@ -123,5 +123,6 @@ std::vector<Case> image_store_cases();
 std::vector<Case> image_store_crash_cases();
 std::vector<Case> state_store_cases();
 std::vector<Case> state_store_watch_cases();
+std::vector<Case> frontend_cases();
 
 }  // namespace harena::conformance

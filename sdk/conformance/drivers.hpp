@@ -103,6 +103,25 @@ class ImageStoreDriver {
   ImageStoreDriver(void* s, const harena_image_store& t) : self(s), table(t) {}
 };
 
+class FrontendDriver {
+ public:
+  static Result<FrontendDriver> of(const loader::Instance& instance) {
+    HARENA_TRY(auto table, instance.frontend());
+    return FrontendDriver(instance.self(), table);
+  }
+  using Options = CallOptions;
+  Result<json> start(Options o = {}) const { return invoke(table.start, self, std::move(o)); }
+  Result<json> drain(Options o = {}) const { return invoke(table.drain, self, std::move(o)); }
+  /// Precondition: the plugin has it.
+  Result<json> metrics(Options o = {}) const { return invoke(table.metrics, self, std::move(o)); }
+
+  void* self;
+  harena_frontend table;
+
+ private:
+  FrontendDriver(void* s, const harena_frontend& t) : self(s), table(t) {}
+};
+
 struct StateItem {
   std::string key, value;
   std::int64_t revision = 0;

@@ -62,7 +62,7 @@ MAY_USE = {
 }
 
 # What tests beside the code may use beyond the room's own.
-TESTS_MAY_USE = ["sdk/conformance", "plugins/fake", "core/*/testing"]
+TESTS_MAY_USE = ["sdk/conformance", "sdk/http", "plugins/fake", "core/*/testing"]
 
 # Outside libraries: prefix of the header -> rooms that may see it.
 OUTSIDE = {

@@ -6,21 +6,19 @@
 
 import asyncio
 import inspect
-import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
 
+from e2b_paths import BUILD, PYTHON
+from e2b_raw import Raw, kill_all
 from python_image import SOURCE, copy_into, lay_out, libraries
 
-BUILD = Path(os.environ.get("HARENA_BUILD_DIR", SOURCE / "build" / "dev"))
 TEMPLATE_IMAGE = "root/e2b-base:v1"  # conftest.py of tests/integration names it in the plugin's configuration
 PROGRAMS = ("/bin/bash", "/usr/bin/git")
 NO_SDK = "E2B's {} SDK isn't installed: tests/integration/e2b/setup.sh installs it"
@@ -70,7 +68,7 @@ def e2b_env(harenad, template):
 @pytest.fixture(scope="session")
 def python_sdk(e2b_env):
     """The module e2b, in this process, with the three variables set."""
-    folder = BUILD / "e2b" / "python"
+    folder = PYTHON
     if not (folder / "e2b").exists():
         pytest.skip(NO_SDK.format("Python"))
     sys.path.insert(0, str(folder))
@@ -134,30 +132,6 @@ def sdk(request, python_sdk, event_loop_of_sdk):
     one = Sdk(python_sdk, event_loop_of_sdk if request.param == "async" else None)
     yield one
     kill_all(os.environ)
-
-
-class Raw:
-    """One request without an SDK: (status, headers, body as JSON or None)."""
-
-    def __init__(self, env):
-        self.url, self.key = env["E2B_API_URL"], env["E2B_API_KEY"]
-
-    def __call__(self, method, path, body=None, key=True, headers=None):
-        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {**({"X-API-KEY": self.key} if key is True else {"X-API-KEY": key} if key else {}), **(headers or {})}
-        request = urllib.request.Request(self.url + path, data, sent, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                status, found, text = answer.status, answer.headers, answer.read()
-        except urllib.error.HTTPError as refused:
-            status, found, text = refused.code, refused.headers, refused.read()
-        return status, found, json.loads(text) if text and "json" in found.get("Content-Type", "") else text or None
-
-
-def kill_all(env):
-    raw = Raw(env)
-    for one in raw("GET", "/v2/sandboxes")[2]:
-        raw("DELETE", "/sandboxes/" + one["sandboxID"])
 
 
 @pytest.fixture

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from python_image import SOURCE
+from e2b_paths import NODE_MODULES
 
 HERE = Path(__file__).parent / "js"
-BUILD = Path(os.environ.get("HARENA_BUILD_DIR", SOURCE / "build" / "dev"))
-MODULES = BUILD / "e2b" / "node" / "node_modules"
 CASE = re.compile(r"^test\('((?:[^'\\]|\\.)*)'", re.MULTILINE)
 # Which files also run with the SDK of last spring.
 VERSIONS = {"e2b": "*_cases.cjs", "e2b-spring": "control_cases.cjs"}
@@ -41,10 +39,10 @@ def js_results(e2b_env):
 
 
 def run(version, file, env):
-    if not (MODULES / version).exists():
+    if not (NODE_MODULES / version).exists():
         pytest.skip(f"E2B's JavaScript SDK ({version}) isn't installed: tests/integration/e2b/setup.sh installs it")
     done = subprocess.run(["node", str(HERE / "run.cjs"), str(HERE / file)], capture_output=True, text=True, timeout=1500,
-                          env=dict(os.environ, NODE_PATH=str(MODULES), E2B_JS=version, **env))
+                          env=dict(os.environ, NODE_PATH=str(NODE_MODULES), E2B_JS=version, **env))
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["name"]: line for line in lines}, done.stderr[-3000:]
 
