@@ -1,7 +1,5 @@
 #include "plugins/e2b/gateway.hpp"
 
-#include "plugins/e2b/envd/data_plane.hpp"
-
 namespace harena::e2b {
 
 using http::Request;
@@ -13,7 +11,7 @@ http::Handler Gateway::handler() {
 }
 
 Task<Status> Gateway::serve(Request& request, ResponseWriter& response) {
-  auto served = co_await serve_data_plane(services_, request, response);
+  auto served = co_await data_plane_.serve(request, response);
   if (!served.ok()) {
     if (response.begun()) co_return std::move(served).error();
     co_return co_await send(response, refusal(served.error()));

@@ -36,9 +36,8 @@ struct SandboxAccess {
 class Sandboxes {
  public:
   virtual ~Sandboxes() = default;
-  /// One sandbox, in any state but stopped and failed. not_found: there is none, or it has ended. `token` is what the request brought as
-  /// X-Access-Token, for directories that can only look with it; may be empty.
-  virtual http::Task<Result<SandboxAccess>> find(std::string id, std::string token) = 0;
+  /// One sandbox, in any state but stopped and failed. not_found: there is none, or it has ended.
+  virtual http::Task<Result<SandboxAccess>> find(std::string id) = 0;
   /// All that are alive, for signed URLs that name none.
   virtual http::Task<Result<std::vector<SandboxAccess>>> all() = 0;
 };

@@ -83,7 +83,7 @@ Task<Result<bool>> SandboxPlane::serve_signed(Request& request, ResponseWriter& 
 }
 
 Task<Status> SandboxPlane::serve_for(Destination to, Request& request, ResponseWriter& response) {
-  auto found = co_await sandboxes_.find(to.sandbox, std::string(request.header("X-Access-Token").value_or("")));
+  auto found = co_await sandboxes_.find(to.sandbox);
   if (!found && found.error().code == ErrorCode::not_found) co_return co_await send_sandbox_gone(response, to.sandbox);
   if (!found) co_return co_await send_rest_error(response, std::move(found).error());
   if (gone(*found)) co_return co_await send_sandbox_gone(response, to.sandbox);

@@ -16,9 +16,9 @@ namespace harena::e2b {
 /// Thread-safe; used until the server that calls it has stopped.
 class SandboxPlane {
  public:
-  /// Borrows all. `domain`: of `PORT-ID.domain`; empty: any.
-  SandboxPlane(Sandboxes& sandboxes, ApiConnect connect, RandomSource& random, const Clock& clock, std::string domain)
-      : sandboxes_(sandboxes), connect_(std::move(connect)), clock_(clock), domain_(std::move(domain)), processes_(random),
+  /// Borrows all but `connect`. `domain`: of `PORT-ID.domain`; empty: any.
+  SandboxPlane(Sandboxes& sandboxes, ApiConnect connect, RandomSource& random, const Clock& clock, const std::string& domain)
+      : sandboxes_(sandboxes), connect_(std::move(connect)), clock_(clock), domain_(domain), processes_(random),
         filesystem_(random, clock) {}
 
   /// false, and nothing is answered, when the request is for no sandbox. Errors before an answer has begun are the caller's to send.
@@ -37,7 +37,7 @@ class SandboxPlane {
   Sandboxes& sandboxes_;
   ApiConnect connect_;
   const Clock& clock_;
-  std::string domain_;
+  const std::string& domain_;
   ProcessService processes_;
   FilesystemService filesystem_;
 };
