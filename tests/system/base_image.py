@@ -3,7 +3,7 @@
     base = base_image.ensure(packages)      Base(folder, lock); Unavailable where this host can't have one
 
 An entry is `CACHE/KEY/{disk.img,vmlinuz,initrd.img}`. It is made beside its name and renamed, under a lock that whoever asks for the
-same key waits on; a VM holds the lock shared while it runs, so that nobody removes what it reads.
+same key waits on until it is there; a VM holds the lock shared while it runs, so that nobody removes what it reads.
 """
 
 import contextlib
@@ -66,13 +66,16 @@ def ensure(packages):
     CACHE.mkdir(mode=0o755, parents=True, exist_ok=True)
     lock = os.open(CACHE / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         folder = CACHE / key
-        if not folder.exists():
-            build(folder, packages)
-            prune(keep=key)
-        os.utime(folder)
         fcntl.flock(lock, fcntl.LOCK_SH)
+        if not folder.exists():
+            # Nobody uses what isn't there: whoever holds the lock waits for it too. The change of kind lets go of it in between.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                build(folder, packages)
+                prune(keep=key)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        os.utime(folder)
         return Base(folder, lock)
     except BaseException:
         os.close(lock)

@@ -114,6 +114,8 @@ class Vm:
             self.synchronise(time.monotonic() + BOOT_S)
             self.agent.execute(["/bin/mkdir", "-p", HARNESS])
             self.run("systemctl is-system-running --wait", limit_s=BOOT_S)
+            # The mount of the product is no reason for a boot to fail or wait (nofail): on a busy host it may be late.
+            self.run(f"mountpoint -q {MOUNT} || {{ udevadm settle; mountpoint -q {MOUNT} || mount {MOUNT} || mount -r /dev/vdb {MOUNT}; }}", limit_s=BOOT_S).check()
         except AgentError as error:
             raise VmError(f"the machine didn't boot: {error}; its console:\n{self.console_tail()}") from None
 
