@@ -1,6 +1,7 @@
 """Readers that don't read, results that are too large, more messages than a queue holds."""
 
 import asyncio
+import os
 import re
 import time
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_no_more_contexts_and_no_more_waiting_than_may_be(limits):
     from harena_interpreter.languages import Languages
 
     async def scenario():
-        all_of_them = limits.Contexts(Languages({}), home="/")
+        all_of_them = limits.Contexts(Languages({}), home="/", base_env={**os.environ, "PYTHONPATH": str(PACKAGE)})
         first = await all_of_them.create("python", "/")
         await all_of_them.create("python", "/")
         with pytest.raises(Refused, match="as many as may be") as refused:
