@@ -105,7 +105,7 @@ session::CommandInfo Command::info() const {
   info.argv = request_.argv;
   info.shell = request_.shell.substr(0, session::kShownShellBytes);
   info.state = state_;
-  info.pid = death_ ? 0 : inner_pid_;
+  info.pid = inner_pid_;
   info.started_ms = started_ms_;
   info.stdout_bytes = out_->total();
   info.stderr_bytes = err_->total();

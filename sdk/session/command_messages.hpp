@@ -111,7 +111,7 @@ struct StartRequest {
 struct Started {
   static constexpr bool kIsMessage = true;
   std::string command;
-  /// In the sandbox's own numbering where it has one; 0 when it already ended.
+  /// In the sandbox's own numbering where it has one; kept after its end.
   std::int64_t pid = 0;
   /// The op id was known: nothing was started now.
   bool existing = false;

@@ -79,6 +79,8 @@ Status fill_dev(int dev, const SandboxRequest& request) {
     if (::mknodat(dev, device.name, S_IFCHR | 0666, makedev(device.major, device.minor)) != 0) {
       return errno_error(errno, "mknod /dev/" + std::string(device.name));
     }
+    // The umask took the others' right to write: every user has it on these.
+    if (::fchmodat(dev, device.name, 0666, 0) != 0) return errno_error(errno, "chmod /dev/" + std::string(device.name));
     HARENA_TRY_STATUS(own(dev, device.name, request));
   }
   for (const auto& [target, name] : kDeviceLinks) {

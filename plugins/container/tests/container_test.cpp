@@ -80,6 +80,7 @@ TEST_F(Container, DangerousPartsOfProcAndSysAreMasked) {
   EXPECT_EQ(backend_->shell(id, "test -e /proc/sysrq-trigger && echo b > /proc/sysrq-trigger; ls /sys/firmware").output, "");
   EXPECT_EQ(backend_->shell(id, "ls -a /dev | grep -E 'kmsg|mem|kvm|vda|loop'").output, "");
   EXPECT_EQ(backend_->shell(id, "echo x > /dev/null && head -c 4 /dev/zero | wc -c && head -c 4 /dev/urandom | wc -c && stat -c %u /dev/null").output, "4\n4\n0\n");
+  EXPECT_EQ(backend_->shell(id, "stat -c %a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty | sort -u").output, "666\n");
 }
 
 TEST_F(Container, OptionsTakeEffect) {

@@ -19,6 +19,7 @@ Result<SandboxAccess> access_of(const Record& record, Services& services) {
   if (!record.extras.user.empty()) access.default_user = record.extras.user;
   access.default_folder = record.extras.workdir;
   access.environment = record.env;
+  access.environment["E2B_SANDBOX_ID"] = record.id;  // known only once there is one
   access.mask_request_host = record.extras.mask_request_host;
   return access;
 }
