@@ -72,6 +72,8 @@ def python_sdk(e2b_env):
     if not (folder / "e2b").exists():
         pytest.skip(NO_SDK.format("Python"))
     sys.path.insert(0, str(folder))
+    for name in [one for one in sys.modules if one.partition(".")[0] in ("attr", "attrs")]:
+        del sys.modules[name]  # the host's, if a plugin of pytest has loaded it: the SDK wants its own
     os.environ.update(e2b_env)
     import e2b
 
