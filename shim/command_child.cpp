@@ -17,6 +17,7 @@
 
 #include "sdk/base/text.hpp"
 #include "sdk/session/hello.hpp"
+#include "sdk/support/scheduling.hpp"
 #include "shim/process_set.hpp"
 #include "shim/spawn.hpp"
 #include "shim/users.hpp"
@@ -204,7 +205,7 @@ Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildS
   }
   sandbox.offer_to_oom_killer();
   if (mark != 0) put_mark(mark);
-  HARENA_TRY_STATUS(sandbox.join_v1_cgroups());
+  HARENA_TRY_STATUS(sandbox.join_counting_cgroups());
   HARENA_TRY_STATUS(sandbox.enter_all(key));
   ::setsid();
   HARENA_TRY(auto identity, resolve_user(request.user, request.groups));
@@ -237,6 +238,8 @@ void run_command_child(const Sandbox& sandbox, const StartRequest& request, cons
   if (auto status = sandbox.choose_apparmor(); !status) {
     return send_report(channel, Report::error, session::encode_error(status.error()));
   }
+  // Born with the spawner's short slice; what it runs has the machine's.
+  (void)prefer_nothing();
   const std::string path = request.trusted_tools ? sandbox.options().tools : path_of(environment);
   send_report(channel, Report::error, session::encode_error(execute(std::move(argv), std::move(environment), path)));
 }

@@ -17,7 +17,8 @@ namespace {
 
 Status enter(const Sandbox& sandbox, const std::string& user) {
   HARENA_TRY_STATUS(sandbox.die_with_shim());
-  HARENA_TRY_STATUS(sandbox.join_v1_cgroups());
+  HARENA_TRY_STATUS(sandbox.join_shared_cgroups());
+  HARENA_TRY_STATUS(sandbox.join_counting_cgroups());
   HARENA_TRY_STATUS(sandbox.enter_for_files());
   ::umask(0);
   bool myself = !sandbox.has_namespaces() && user.empty();

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sdk/support/scheduling.hpp"
 #include "shim/server.hpp"
 
 namespace harena::shim {
@@ -30,6 +31,8 @@ void harden() {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
   ::umask(077);
+  // It answers in less time than a slice has. The spawner and new commands up to their exec as well.
+  (void)prefer_latency();
 }
 
 Status serve(Options options) {

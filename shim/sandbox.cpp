@@ -47,11 +47,22 @@ UniqueFd take(int fd) {
   return UniqueFd(fd);
 }
 
+bool has_file(int folder, const char* name) { return ::faccessat(folder, name, F_OK, 0) == 0; }
+
 std::string folder_of_descriptor(int fd) {
   std::array<char, 4096> path;
   auto length = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size());
   std::string text(path.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
   return text.substr(0, text.rfind('/') + 1);
+}
+
+Status join(const std::vector<UniqueFd>& groups) {
+  // "0" is the writer itself; `tasks` moves one thread and doesn't take the global threadgroup lock.
+  for (const auto& tasks : groups) {
+    if (::write(tasks.get(), "0", 1) == 1) continue;
+    return infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "joining a v1 cgroup").message);
+  }
+  return {};
 }
 
 Error pids_error() {
@@ -89,7 +100,6 @@ Result<Sandbox> Sandbox::open(Options options) {
 Status Sandbox::take_descriptors() {
   init_pidfd_ = take(options_.init_pidfd);
   cgroup_ = take(options_.cgroup_fd);
-  for (int fd : options_.v1_tasks_fds) v1_tasks_.push_back(take(fd));
   host_proc_ = UniqueFd(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!host_proc_) return errno_error(errno, "opening /proc");
   null_ = UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -106,9 +116,12 @@ Status Sandbox::take_descriptors() {
 
 void Sandbox::open_counters() {
   if (has_cgroup()) counters_.add_group(cgroup_.get());
-  for (const auto& tasks : v1_tasks_) {
-    UniqueFd folder(::open(folder_of_descriptor(tasks.get()).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (int fd : options_.v1_tasks_fds) {
+    auto tasks = take(fd);
+    UniqueFd folder(::open(folder_of_descriptor(fd).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (folder) counters_.add_group(folder.get());
+    const bool counts = !folder || has_file(folder.get(), "pids.max") || has_file(folder.get(), "memory.limit_in_bytes");
+    (counts ? v1_counting_ : v1_shared_).push_back(std::move(tasks));
   }
 }
 
@@ -153,7 +166,9 @@ void Sandbox::children_inside(bool inside) const {
 
 std::vector<int> Sandbox::descriptors_for_children() const {
   std::vector<int> all = {init_pidfd_.get(), host_proc_.get()};
-  for (const auto& tasks : v1_tasks_) all.push_back(tasks.get());
+  for (const auto* groups : {&v1_counting_, &v1_shared_}) {
+    for (const auto& tasks : *groups) all.push_back(tasks.get());
+  }
   for (int fd : counters_.descriptors()) all.push_back(fd);
   return all;
 }
@@ -170,16 +185,13 @@ Status Sandbox::die_with_shim() const {
   return infrastructure_error(ErrorCode::unavailable, "shim", "the sandbox's shim has died");
 }
 
-Status Sandbox::join_v1_cgroups() const {
-  // "0" is the writer itself; `tasks` moves one thread and doesn't take the global threadgroup lock.
-  for (const auto& tasks : v1_tasks_) {
-    if (::write(tasks.get(), "0", 1) != 1) {
-      return infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "joining a v1 cgroup").message);
-    }
-  }
-  if (!v1_tasks_.empty() && counters_.pids_exceeded()) return pids_error();
+Status Sandbox::join_counting_cgroups() const {
+  HARENA_TRY_STATUS(join(v1_counting_));
+  if (!v1_counting_.empty() && counters_.pids_exceeded()) return pids_error();
   return {};
 }
+
+Status Sandbox::join_shared_cgroups() const { return join(v1_shared_); }
 
 Status Sandbox::check_room_for_process() const {
   if (counters_.pids_full()) return pids_error();

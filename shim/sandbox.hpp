@@ -45,8 +45,9 @@ class Sandbox {
   Status die_with_shim() const;
 
   // In a child, between clone and exec. Each returns an error to be reported; none may be called by the shim itself.
-  /// resource_exhausted (limit, pids) when that made one too many: the kernel doesn't refuse it, and others fork meanwhile.
-  Status join_v1_cgroups() const;
+  /// Those that count: processes and memory. resource_exhausted (limit, pids) when that made one too many: the kernel doesn't refuse it,
+  /// and others fork meanwhile.
+  Status join_counting_cgroups() const;
   /// One setns(2) for all: the kernel checks the others with the rights that the user namespace gives. `key`: of the filter that the
   /// caller has from confine_spawner().
   Status enter_all(const FilterKey& key) const;
@@ -61,6 +62,9 @@ class Sandbox {
   // In the spawner: what all commands inherit from it.
   /// Signals, limits of descriptors, and nobody's favour with the OOM killer: it is small, and is made again if it was chosen.
   void restore_process_defaults() const;
+  /// The v1 groups that don't count (cpu, cpuset, io): a running process that changes its cpu group loses the CPU to whoever waits there,
+  /// one that is born in it doesn't.
+  Status join_shared_cgroups() const;
   /// Puts no_new_privs and the seccomp filter of commands, which `key` opens, on the caller for good: all that it starts inherits both.
   Status confine_spawner(const FilterKey& key) const;
 
@@ -80,7 +84,8 @@ class Sandbox {
   UniqueFd cgroup_;
   UniqueFd host_proc_;
   UniqueFd null_;
-  std::vector<UniqueFd> v1_tasks_;
+  /// `tasks` files of v1 hierarchies.
+  std::vector<UniqueFd> v1_counting_, v1_shared_;
   SandboxCounters counters_;
   std::vector<sock_filter> seccomp_program_;
   pid_t shim_pid_ = -1;

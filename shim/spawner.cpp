@@ -139,7 +139,8 @@ void be_spawner(const Sandbox& sandbox, int socket) {
   sandbox.children_inside(true);
   sandbox.restore_process_defaults();
   auto key = FilterKey::make();
-  const auto confined = key ? sandbox.confine_spawner(*key) : Status(key.error());
+  auto confined = key ? sandbox.confine_spawner(*key) : Status(key.error());
+  if (confined) confined = sandbox.join_shared_cgroups();
   for (;;) {
     ReceivedOrder order;
     if (!receive_order(socket, order)) return;

@@ -8,6 +8,7 @@
 #include "core/config/load.hpp"
 #include "core/daemon/daemon.hpp"
 #include "core/edge/offline_doctor.hpp"
+#include "sdk/support/scheduling.hpp"
 
 namespace {
 
@@ -46,6 +47,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (doctor) return look_at_machine(*config);
+  (void)harena::prefer_latency();  // before there are threads; commands and helpers give it back or don't mind
   harena::Daemon daemon(*std::move(config));
   if (auto status = daemon.run_until_signal(); !status.ok()) return fail(status.error());
   return 0;

@@ -41,7 +41,8 @@ CapabilityMask default_capabilities();
 
 struct Parameters {
   std::int64_t cpu_millicores = 1000;
-  std::int64_t cpu_weight = 100;
+  /// 0: not given, 100 for each core of `cpu`.
+  std::int64_t cpu_weight = 0;
   bool cpu_idle = false;
   std::string cpuset;  // as in cpuset.cpus; empty: all
   std::int64_t memory_bytes = kDefaultMemoryBytes;

@@ -10,8 +10,8 @@ constexpr const char* kSchema = R"({
   "properties": {
     "cpu": {"type": "number", "minimum": 0.01, "maximum": 1024, "default": 1,
             "description": "cores, also parts of one; a quota over periods of 100 ms"},
-    "cpu_weight": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 100,
-                   "description": "share among sandboxes that compete for the CPU, as in cgroup v2's cpu.weight"},
+    "cpu_weight": {"type": "integer", "minimum": 1, "maximum": 10000,
+                   "description": "share among sandboxes that compete for the CPU, as in cgroup v2's cpu.weight; 100 for each core of 'cpu' if not given"},
     "cpuset": {"type": "string", "pattern": "^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$",
                "description": "CPUs that it may run on, such as 0-1,3; nproc inside counts them"},
     "cpu_idle": {"type": "boolean", "default": false, "description": "runs only when nobody else wants the CPU"},

@@ -63,12 +63,14 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
     ask_to_end(*group, state.init.pid, grace_ms);
   }
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
-  HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
+  HARENA_TRY_STATUS(engine.cgroups.end_sandbox(id, deadline));
   fault_point("remove.groups");
   // While the shim tells its clients and ends.
   HARENA_TRY_STATUS(remove_upper(state));
   // A builder that was killed before its init had joined a group can't have left one: init is born in its group.
   HARENA_TRY_STATUS(end_shim(engine.cgroups, id, state.shim, deadline));
+  // The shim's spawner was in the v1 groups.
+  HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   fault_point("remove.platform");
   if (!record) return {};
   HARENA_TRY_STATUS(remove_session(state));

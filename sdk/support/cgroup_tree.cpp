@@ -14,6 +14,8 @@ namespace harena {
 namespace {
 
 constexpr const char* kPlatform = "platform";
+/// cpu.weight of v2.
+constexpr const char* kMostWeight = "10000";
 /// Controllers that limits stand on, as v2 calls them.
 constexpr const char* kControllers[] = {"cpu", "memory", "pids", "cpuset", "io"};
 
@@ -102,6 +104,8 @@ Status CgroupTree::open_v2(UniqueFd& above, const std::string& instance) {
       enable_errors_[controller] = enabled.error().message;
     }
   }
+  // Shims beside any number of sandboxes. In v1 they are outside of the group that all sandboxes share.
+  if (v2_enabled_.count("cpu") != 0) (void)write_file_at(v2_platform_.get(), "cpu.weight", kMostWeight);
   return {};
 }
 
@@ -249,9 +253,13 @@ Result<std::set<std::string>> CgroupTree::sandboxes() const {
   return names;
 }
 
-Status CgroupTree::remove_sandbox(const std::string& name, std::int64_t deadline_ns) const {
+Status CgroupTree::end_sandbox(const std::string& name, std::int64_t deadline_ns) const {
   HARENA_TRY_STATUS(check_component(name));
-  HARENA_TRY_STATUS(kill_and_remove(v2_instance_.get(), name, deadline_ns));
+  return kill_and_remove(v2_instance_.get(), name, deadline_ns);
+}
+
+Status CgroupTree::remove_sandbox(const std::string& name, std::int64_t deadline_ns) const {
+  HARENA_TRY_STATUS(end_sandbox(name, deadline_ns));
   for (const auto& hierarchy : v1_) HARENA_TRY_STATUS(remove_cgroup(hierarchy.instance.get(), name));
   return {};
 }

@@ -58,6 +58,9 @@ class CgroupTree {
   Result<CgroupGroup> open_sandbox(const std::string& name) const;
   /// Names of all sandboxes that have a group in any hierarchy.
   Result<std::set<std::string>> sandboxes() const;
+  /// Kills what lives in the sandbox's v2 group and removes that. Its v1 groups stay, also for those of its shim's processes that are in
+  /// them: they are removed with remove_sandbox() when the shim has ended. Idempotent.
+  Status end_sandbox(const std::string& name, std::int64_t deadline_ns) const;
   /// Kills what lives in the sandbox's groups and removes them. Idempotent.
   Status remove_sandbox(const std::string& name, std::int64_t deadline_ns) const;
   Result<CgroupUsage> usage(const std::string& name) const;

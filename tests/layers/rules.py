@@ -53,7 +53,7 @@ MAY_USE = {
                                 "core/pluginhost", "core/steps", "core/telemetry", "sdk/http", "sdk/session",
                                 "sdk/session/client"],
     "core/daemon": _STATE + ["core/apiserver", "core/config", "core/edge", "core/iam", "core/pluginhost", "core/steps",
-                             "core/telemetry", "core/watcher", "sdk/http"],
+                             "core/telemetry", "core/watcher", "sdk/http", "sdk/support"],
     # A plugin uses the SDK and never the core or another plugin.
     "plugins/*": _SDK,
     # What crosses rooms.

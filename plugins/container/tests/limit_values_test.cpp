@@ -46,6 +46,12 @@ TEST_F(LimitValues, Cpu) {
   EXPECT_EQ(limit(id, "cpu", "cpu.idle", "cpu.idle"), "0");
 }
 
+TEST_F(LimitValues, WhoMayUseLessWeighsLess) {
+  EXPECT_EQ(limit(made({{"cpu", 0.25}}), "cpu", "cpu.shares", "cpu.weight"), hybrid() ? "256" : "25");
+  EXPECT_EQ(limit(made({{"cpu", 2}}), "cpu", "cpu.shares", "cpu.weight"), hybrid() ? "2048" : "200");
+  EXPECT_EQ(limit(made({{"cpu", 0.01}}), "cpu", "cpu.shares", "cpu.weight"), hybrid() ? "10" : "1");
+}
+
 TEST_F(LimitValues, CpuIdle) {
   const std::string id = made({{"cpu_idle", true}});
   EXPECT_EQ(limit(id, "cpu", "cpu.idle", "cpu.idle"), "1");

@@ -66,7 +66,7 @@ class ContainerArgs(SandboxArgs):
     backend: ClassVar[str] = "container"
 
     cpu: Optional[float] = _param("cores, also parts of one")
-    cpu_weight: Optional[int] = _param("share among sandboxes that compete for the CPU, 1 to 10000")
+    cpu_weight: Optional[int] = _param("share among sandboxes that compete for the CPU, 1 to 10000; 100 for each core of cpu if not given")
     cpuset: Optional[str] = _param("CPUs that it may run on, such as 0-1,3")
     cpu_idle: Optional[bool] = _param("runs only when nobody else wants the CPU")
     memory: Optional[Size] = _param("memory limit")
