@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PACKAGE, PATIENCE_S
+from interpreter_service import PACKAGE, PATIENCE_S
 
 
 def resident_mib(pid):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from conftest import PATIENCE_S, Service
+from interpreter_service import PATIENCE_S, Service
 
 
 def contexts(service):

@@ -5,7 +5,7 @@ import importlib.util
 
 import pytest
 
-from conftest import PACKAGE
+from interpreter_service import PACKAGE
 
 NOTHING = {"type": "result", "is_main_result": False}
 
