@@ -12,6 +12,8 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t kMiB = 1024 * 1024;
+/// What a container has that names no memory (plugins/container's schema says it in words).
+constexpr std::int64_t kDefaultMemory = 1024 * kMiB;
 /// `clientID` is required, deprecated and the same for all.
 constexpr const char* kClientId = "harena";
 
@@ -27,6 +29,7 @@ void read_params(const json& params, Record& out) {
   const auto cpu = params.find("cpu");
   if (cpu != params.end() && cpu->is_number()) out.cpu = cpu->get<double>();
   out.memory_bytes = size_of(params, "memory", "memory_bytes");
+  if (out.memory_bytes == 0) out.memory_bytes = kDefaultMemory;
   out.disk_bytes = size_of(params, "disk", "disk_bytes");
   const auto env = params.find("env");
   if (env == params.end() || !env->is_object()) return;

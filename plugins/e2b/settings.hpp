@@ -21,8 +21,9 @@ struct Template {
   std::vector<std::string> workspaces;
   std::vector<std::string> toolkits;
   nlohmann::json params = nlohmann::json::object();  ///< the backend's own, beside cpu, memory and disk
-  double cpu = 2;
-  std::int64_t memory_mb = 512;
+  /// 0: the backend's own default. What is named here is promised to each sandbox and counted by admission; a default is a limit.
+  double cpu = 0;
+  std::int64_t memory_mb = 0;
   std::int64_t disk_mb = 0;            ///< 0: the host's disk is the limit
   std::string start_command;           ///< run as `user` by a login shell when a sandbox begins; empty: none
   std::string ready_command;           ///< repeated until it ends with 0, before create answers; empty: none

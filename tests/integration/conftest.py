@@ -51,10 +51,11 @@ def frontends():
         return {}
     base = {"image": "root/e2b-base:v1", "cpu": 0.5, "memory_mb": 256, "aliases": ["base-alias"]}
     other = {"image": "root/e2b-base:v1", "cpu": 1, "memory_mb": 128, "disk_mb": 64}
+    small = {"image": "root/e2b-base:v1"}
     late = dict(base, aliases=[], start_command="sleep 0.3; touch /tmp/ready; exec sleep 1000", ready_command="test -e /tmp/ready")
     never = dict(base, aliases=[], ready_command="echo not yet >&2; false", ready_timeout_s=1)
     return {"e2b": {"config": {"listen": "127.0.0.1:0", "max_timeout_s": 86400, "templates": {
-        "base": base, "other": other, "late": late, "never": never}}}}
+        "base": base, "other": other, "late": late, "never": never, "small": small}}}}
 
 
 class Harenad:

@@ -1,5 +1,7 @@
 #include "plugins/e2b/control/control.hpp"
 
+#include <set>
+
 #include "sdk/base/text.hpp"
 #include "sdk/http/error.hpp"
 
@@ -63,11 +65,26 @@ void Control::add_health() {
   status_ = router_.add({"GET", "/health", {.operation_id = "health"}, std::move(health)});
 }
 
+/// What the router would answer is in Harena's shape.
+void Control::add_other_methods() {
+  std::set<std::string> patterns;
+  for (const auto& route : router_.routes()) patterns.insert(route.pattern);
+  for (const auto& pattern : patterns) {
+    auto refuse = [this](Request& request, ResponseWriter& response) -> Task<Status> {
+      services_.counters.answered("unknown_route", 405);
+      co_return co_await send(response, refusal(405, request.method() + " isn't there for this path"));
+    };
+    auto added = router_.add({"*", pattern, {}, std::move(refuse)});
+    if (!added.ok() && status_.ok()) status_ = std::move(added);
+  }
+}
+
 Control::Control(Services& services) : services_(services) {
   add_health();
   add_sandboxes();
   add_templates();
   add_others();
+  add_other_methods();
 }
 
 Task<Status> Control::serve(Request& request, ResponseWriter& response) {

@@ -39,6 +39,7 @@ class Control {
   void add_sandboxes();
   void add_templates();
   void add_others();
+  void add_other_methods();
 
   Services& services_;
   http::Router router_;

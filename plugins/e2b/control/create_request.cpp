@@ -86,8 +86,8 @@ json core_create_body(const CreateRequest& request, const Template& from, const 
   extras.user = from.user;
   extras.workdir = from.workdir;
   json params = from.params;
-  params["cpu"] = from.cpu;
-  params["memory"] = std::to_string(from.memory_mb) + "MiB";
+  if (from.cpu > 0) params["cpu"] = from.cpu;
+  if (from.memory_mb > 0) params["memory"] = std::to_string(from.memory_mb) + "MiB";
   if (from.disk_mb > 0) params["disk"] = std::to_string(from.disk_mb) + "MiB";
   json env = params.value("env", json::object());
   env.update({{"E2B_SANDBOX", "true"}, {"E2B_TEMPLATE_ID", from.id}});

@@ -11,7 +11,8 @@ namespace {
 
 AnswerTask list(ControlCall& call, bool is_v1) {
   HARENA_CO_TRY(const auto query, call.request.query());
-  HARENA_CO_TRY(const auto wanted, parse_list_query(query, is_v1));
+  const auto encoding = metadata_encoding(call.request.header("User-Agent").value_or(""));
+  HARENA_CO_TRY(const auto wanted, parse_list_query(query, is_v1, encoding));
   SandboxStore store(call.services, call.key);
   HARENA_CO_TRY(auto all, co_await store.all_living());
   HARENA_CO_TRY(const auto page, select_page(std::move(all), wanted));

@@ -82,7 +82,15 @@ bool before(std::int64_t a_ms, const std::string& a, std::int64_t b_ms, const st
 
 }  // namespace
 
-Result<std::map<std::string, std::string>> parse_metadata_filter(std::string_view text) {
+MetadataEncoding metadata_encoding(std::string_view user_agent) {
+  const auto is = [&](std::string_view name) { return user_agent.find(name) != std::string_view::npos; };
+  return is("e2b-python-sdk/") || is("e2b-js-sdk/") ? MetadataEncoding::twice : MetadataEncoding::once;
+}
+
+Result<std::map<std::string, std::string>> parse_metadata_filter(std::string_view text, MetadataEncoding encoding) {
+  const auto plain = [&](std::string_view part) {
+    return encoding == MetadataEncoding::once ? unescape(part) : unescape(unescape(part));
+  };
   std::map<std::string, std::string> wanted;
   // Encoded as a whole once more than needed: its separators aren't there to be seen.
   const std::string whole = text.find('=') == std::string_view::npos ? unescape(text) : std::string(text);
@@ -90,7 +98,7 @@ Result<std::map<std::string, std::string>> parse_metadata_filter(std::string_vie
     if (pair.empty()) continue;
     const auto equals = pair.find('=');
     if (equals == std::string::npos) return bad("metadata has '" + pair.substr(0, 80) + "'; key=value pairs joined by & are right");
-    wanted[unescape(std::string_view(pair).substr(0, equals))] = unescape(std::string_view(pair).substr(equals + 1));
+    wanted[plain(std::string_view(pair).substr(0, equals))] = plain(std::string_view(pair).substr(equals + 1));
   }
   return wanted;
 }
@@ -119,12 +127,12 @@ Result<std::int64_t> parse_rfc3339(std::string_view given) {
   return (static_cast<std::int64_t>(::timegm(&parts)) - offset_s) * 1000 + milliseconds;
 }
 
-Result<ListQuery> parse_list_query(const http::Query& query, bool is_v1) {
+Result<ListQuery> parse_list_query(const http::Query& query, bool is_v1, MetadataEncoding encoding) {
   ListQuery out;
   out.paused = !is_v1;
   if (is_v1) out.limit = kAll;
   if (const auto text = query.get("metadata"); text && !text->empty()) {
-    HARENA_TRY(out.metadata, parse_metadata_filter(*text));
+    HARENA_TRY(out.metadata, parse_metadata_filter(*text, encoding));
   }
   if (const auto text = query.get("state"); text && !text->empty()) HARENA_TRY_STATUS(parse_states(*text, out));
   if (const auto text = query.get("startedAfter"); text && !text->empty()) {

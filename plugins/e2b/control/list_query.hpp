@@ -21,8 +21,13 @@ struct ListQuery {
   std::string token;
 };
 
+/// How often the keys and values of a metadata filter are encoded before the whole is put into a query: E2B's SDKs do it
+/// once more than the protocol's description says, and from the text alone nobody could tell.
+enum class MetadataEncoding { once, twice };
+MetadataEncoding metadata_encoding(std::string_view user_agent);
+
 /// invalid_argument names the parameter and what would be right. `is_v1`: running ones only, and no pages.
-Result<ListQuery> parse_list_query(const http::Query& query, bool is_v1);
+Result<ListQuery> parse_list_query(const http::Query& query, bool is_v1, MetadataEncoding encoding = MetadataEncoding::once);
 
 struct ListPage {
   std::vector<Record> sandboxes;
@@ -33,8 +38,8 @@ struct ListPage {
 /// invalid_argument for a token that isn't one of ours.
 Result<ListPage> select_page(std::vector<Record> all, const ListQuery& query);
 
-/// `k=v` pairs joined by `&`, each part encoded once or twice (as the several clients do).
-Result<std::map<std::string, std::string>> parse_metadata_filter(std::string_view text);
+/// `k=v` pairs joined by `&`, each part encoded. Without any `=` the whole is taken for encoded once more.
+Result<std::map<std::string, std::string>> parse_metadata_filter(std::string_view text, MetadataEncoding encoding = MetadataEncoding::once);
 /// "2026-11-29T15:21:56.133Z", also with an offset: milliseconds since 1970.
 Result<std::int64_t> parse_rfc3339(std::string_view text);
 

@@ -64,6 +64,10 @@ TEST(ListQueryTest, MetadataOfAllEncodings) {
   for (const char* text : {"k=v%26w&x=y%20z", "k=v%26w&x=y+z", "k%3Dv%2526w%26x%3Dy%2520z"}) {
     EXPECT_EQ(parse_metadata_filter(text).value(), wanted) << text;
   }
+  EXPECT_EQ(parse_metadata_filter("k=v%2526w&x=y%2520z", MetadataEncoding::twice).value(), wanted);
+  EXPECT_EQ(metadata_encoding("e2b-python-sdk/2.63.0"), MetadataEncoding::twice);
+  EXPECT_EQ(metadata_encoding("e2b-js-sdk/2.51.0"), MetadataEncoding::twice);
+  EXPECT_EQ(metadata_encoding("curl/8.0"), MetadataEncoding::once);
   EXPECT_EQ(parse_metadata_filter("nothing").error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(parse_metadata_filter("k=").value(), (Wanted{{"k", ""}}));
 }

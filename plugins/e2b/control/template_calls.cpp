@@ -20,7 +20,7 @@ json template_json(const Template& one) {
   return {{"templateID", one.id},
           {"buildID", uuid_of(one.id)},
           {"cpuCount", std::max(1, static_cast<int>(one.cpu + 0.999))},
-          {"memoryMB", one.memory_mb},
+          {"memoryMB", one.memory_mb > 0 ? one.memory_mb : 1024},
           {"diskSizeMB", one.disk_mb},
           {"public", false},
           {"aliases", names},

@@ -35,6 +35,14 @@ class SandboxArgs:
     idle_action: Optional[str] = None
     #: Seconds after which it ends in any case; 0 for no end.
     lifetime_s: Optional[int] = None
+    #: What that end does: ``stop`` or ``pause``
+    lifetime_action: Optional[str] = None
+    #: ``counts``, or ``restarts``: no end while it is paused, and ``lifetime_s`` anew with the resume
+    lifetime_when_paused: Optional[str] = None
+    #: False: only ``resume`` ends a pause, no command or file does.
+    resume_on_use: Optional[bool] = None
+    #: Texts that are only kept, 64 KiB together.
+    annotations: Dict[str, str] = field(default_factory=dict)
     #: Parameters of the backend that have no field here.
     params: Dict[str, Any] = field(default_factory=dict)
 

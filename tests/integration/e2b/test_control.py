@@ -1,5 +1,6 @@
 """The control API through E2B's Python SDK, sync and async: what becomes of a sandbox."""
 
+import asyncio
 import datetime
 import time
 import uuid
@@ -70,7 +71,7 @@ def test_names_of_a_template(sdk, name):
 
 
 def test_an_unknown_template_is_named(sdk):
-    with pytest.raises(Exception, match="template 'nothing' not found; this installation has: base, late, never, other"):
+    with pytest.raises(Exception, match="template 'nothing' not found; this installation has: base, late, never, other, small"):
         sdk.Sandbox.create("nothing")
 
 
@@ -89,6 +90,11 @@ def test_a_template_that_never_gets_ready(sdk, raw):
 def test_metadata_of_some_size(sdk):
     metadata = {f"key-{i}": "v" * 500 for i in range(40)}
     assert sdk.Sandbox.create(metadata=metadata).get_info().metadata == metadata
+
+
+def test_a_template_without_sizes_has_the_backends(sdk):
+    info = sdk.Sandbox.create("small").get_info()
+    assert info.cpu_count == 1 and info.memory_mb == 1024
 
 
 # refusals
@@ -343,3 +349,12 @@ def test_a_template_build_is_refused_in_a_sentence(sdk):
     template = sdk.module.Template().from_base_image().run_cmd("true")
     with pytest.raises(Exception, match="templates can't be built or changed here"):
         sdk.Template.build(template, alias="mine")
+
+
+def test_twenty_four_at_once(python_sdk, raw):
+    async def create_all():
+        return await asyncio.gather(*[python_sdk.AsyncSandbox.create("small") for _ in range(24)])
+
+    made = asyncio.run(create_all())
+    assert len({one.sandbox_id for one in made}) == 24
+    assert len(raw("GET", "/v2/sandboxes")[2]) == 24

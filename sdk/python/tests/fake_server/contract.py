@@ -21,7 +21,8 @@ SCHEMA = {
     },
 }
 CREATE_KEYS = {
-    "image", "workspaces", "toolkits", "project", "task", "labels", "idle_ttl_s", "idle_action", "lifetime_s", "params",
+    "image", "workspaces", "toolkits", "project", "task", "labels", "idle_ttl_s", "idle_action", "lifetime_s", "lifetime_action",
+    "lifetime_when_paused", "resume_on_use", "annotations", "params",
     "idempotency_key",
 }
 COMMAND_KEYS = {

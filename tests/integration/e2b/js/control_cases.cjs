@@ -56,7 +56,7 @@ test('names of a template', async ({ Sandbox, assert }) => {
 })
 
 test('an unknown template is named', async ({ Sandbox, assert }) => {
-  await assert.rejects(Sandbox.create('nothing'), /template 'nothing' not found; this installation has: base, late, never, other/)
+  await assert.rejects(Sandbox.create('nothing'), /template 'nothing' not found; this installation has: base, late, never, other, small/)
 })
 
 test('start and ready command', async ({ Sandbox, assert }) => {
@@ -80,11 +80,6 @@ test('network rules that open single targets are refused', async ({ Sandbox, ass
   await assert.rejects(Sandbox.create({ network }), /network\.allowOut can't be honoured/)
 })
 
-test('network options that close it', async ({ Sandbox, assert }) => {
-  const info = await (await Sandbox.create({ allowInternetAccess: false, network: { denyOut: ['0.0.0.0/0'] } })).getInfo()
-  assert.equal(info.allowInternetAccess, false)
-})
-
 test('a network rule that is none is named', async ({ Sandbox, assert }) => {
   await assert.rejects(Sandbox.create({ network: { denyOut: ['example.org'] } }), /network\.denyOut has 'example\.org'/)
 })
@@ -102,7 +97,7 @@ test('a wrong key', async ({ Sandbox, AuthenticationError, assert }) => {
 
 test('kill', async ({ Sandbox, assert }) => {
   const sandbox = await Sandbox.create()
-  assert.equal(await sandbox.kill(), true)
+  assert.equal(await Sandbox.kill(sandbox.sandboxId), true)
   assert.equal(await Sandbox.kill(sandbox.sandboxId), false)
   await assert.rejects(sandbox.getInfo(), /not found/)
 })
@@ -175,7 +170,7 @@ test('a second pause is false', async ({ Sandbox, assert }) => {
 test('a paused sandbox can be killed', async ({ Sandbox, assert }) => {
   const sandbox = await Sandbox.create()
   await pause(sandbox)
-  assert.equal(await sandbox.kill(), true)
+  assert.equal(await Sandbox.kill(sandbox.sandboxId), true)
   assert.deepEqual(await everything(Sandbox.list()), [])
 })
 
@@ -212,15 +207,8 @@ test('metrics', async ({ Sandbox, assert }) => {
   assert.ok(found[0].memUsed > 0)
 })
 
-test('metrics of the past are none', async ({ Sandbox, assert }) => {
-  const sandbox = await Sandbox.create()
-  const hour = 3600_000
-  const range = { start: new Date(Date.now() - 2 * hour), end: new Date(Date.now() - hour) }
-  assert.deepEqual(await sandbox.getMetrics(range), [])
-})
-
 test('ten at once', async ({ Sandbox, assert }) => {
-  const made = await Promise.all(Array.from({ length: 10 }, () => Sandbox.create('other')))
+  const made = await Promise.all(Array.from({ length: 10 }, () => Sandbox.create('small')))
   assert.equal(new Set(made.map((one) => one.sandboxId)).size, 10)
   assert.equal((await everything(Sandbox.list())).length, 10)
 })

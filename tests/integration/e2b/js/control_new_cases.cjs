@@ -80,3 +80,15 @@ test('volumes are refused in a sentence', async ({ Volume, assert }) => {
   assert.deepEqual(await Volume.list(), [])
   await assert.rejects(Volume.create('mine'), /volumes can't be made here/)
 })
+
+test('network options that close it', async ({ Sandbox, assert }) => {
+  const info = await (await Sandbox.create({ allowInternetAccess: false, network: { denyOut: ['0.0.0.0/0'] } })).getInfo()
+  assert.equal(info.allowInternetAccess, false)
+})
+
+test('metrics of the past are none', async ({ Sandbox, assert }) => {
+  const sandbox = await Sandbox.create()
+  const hour = 3600_000
+  const range = { start: new Date(Date.now() - 2 * hour), end: new Date(Date.now() - hour) }
+  assert.deepEqual(await sandbox.getMetrics(range), [])
+})
