@@ -6,6 +6,13 @@ namespace harena {
 
 using http::Task;
 
+namespace {
+
+/// Of a connection that http::Server::connect() made: the API listens on TCP alone.
+constexpr std::string_view kInProcessPeer = "unix";
+
+}  // namespace
+
 Result<std::string> bearer_token(const http::Request& request) {
   constexpr std::string_view kScheme = "bearer ";
   const auto own = request.header(kOwnAuthorization);
@@ -20,7 +27,10 @@ Result<std::string> bearer_token(const http::Request& request) {
 
 Result<Principal> ApiRouter::authenticate(const http::Request& request) {
   HARENA_TRY(const auto token, bearer_token(request));
-  return authenticator_.authenticate(token);
+  HARENA_TRY(auto principal, authenticator_.authenticate(token));
+  // A frontend's credential never leaves the process; if one did, it would be good for nothing.
+  if (principal.frontend.empty() || request.peer() == kInProcessPeer) return principal;
+  return make_error(ErrorCode::unauthenticated, "a frontend's credential is good inside its process only");
 }
 
 void ApiRouter::add(std::string method, std::string pattern, http::RouteInfo info, Route route) {

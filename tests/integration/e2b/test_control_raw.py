@@ -2,6 +2,7 @@
 
 import json
 import re
+import urllib.error
 import urllib.request
 from datetime import datetime
 
@@ -284,3 +285,12 @@ def test_a_key_sees_its_project_alone(raw, harenad, e2b_env):
     expect_error(other("DELETE", "/sandboxes/" + above["sandboxID"]), 404, "not found")
     assert {one["sandboxID"] for one in raw("GET", "/v2/sandboxes")[2]} == {above["sandboxID"], mine["sandboxID"]}
     assert json.loads(api.raw("GET", "/sandboxes/" + mine["sandboxID"])[1])["project"] == "root/e2b-team"
+
+
+def test_a_frontends_credential_is_refused_from_outside(raw, harenad):
+    """It can't be forged, and one that leaked would be of no use: the API's port takes none."""
+    for text in ("hrf_", "hrf_.dev.harena.e2b." + "0" * 64):
+        request = urllib.request.Request(harenad.url + "/v1/sandboxes", headers={"Authorization": "Bearer " + text})
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request)
+        assert refused.value.code == 401
