@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import IMAGE, INSTANCE, SOURCE, Harenad
+from harenad_process import IMAGE, INSTANCE, SOURCE, Harenad
 from http_api import LONG, Api, ApiError
 
 # Beside the daemon of the session: other groups, other ids.

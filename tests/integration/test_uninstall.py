@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from conftest import BUILD, SOURCE
+from harenad_process import BUILD, SOURCE
 
 
 def test_nothing_stays_that_was_installed(tmp_path):
