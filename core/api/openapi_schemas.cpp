@@ -129,7 +129,12 @@ constexpr const char* kSchemas = R"json({
       "code": {"type": ["integer", "null"]}, "signal": {"type": ["string", "null"]},
       "cause": {"enum": ["exit", "signal", "timeout", "no_output_timeout", "oom", "pids", "disk", "output_limit",
         "sandbox_stopped", "platform"]},
-      "duration_ms": {"type": "integer"}
+      "cause_detail": {"type": "string", "description": "which limit or part: memory, pids, sandbox, spool, stream, host_memory"},
+      "duration_ms": {"type": "integer"}, "exited_ms": {"type": "integer"},
+      "stdout_bytes": {"type": "integer"}, "stderr_bytes": {"type": "integer"},
+      "background": {"type": "boolean", "description": "a process that it left behind still held its output"},
+      "oom_kills": {"type": "integer", "description": "processes of the sandbox that the OOM killer ended while it ran; left out when 0"},
+      "forks_refused": {"type": "integer", "description": "forks that the limit of processes refused while it ran; left out when 0"}
     }
   },
   "Command": {

@@ -57,6 +57,19 @@ def test_process_limit(make_box):
     assert box.run(argv=["true"])["exit"]["code"] == 0
 
 
+def test_what_the_limits_did_is_told_beside_any_cause(make_box):
+    box = make_box(pids=8)
+    refused_some = box.run(shell="sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 1 & done' 2>/dev/null; exit 0")["exit"]
+    assert (refused_some["code"], refused_some["cause"]) == (0, "exit") and refused_some["forks_refused"] >= 1
+    box = make_box(memory="32MiB")
+    eater = """awk 'BEGIN { s = "x"; while (1) s = s s }'"""
+    killed_one = box.run(shell=eater + "; exit 0")["exit"]
+    assert (killed_one["code"], killed_one["cause"]) == (0, "exit") and killed_one["oom_kills"] >= 1
+    named = box.run(shell="exec " + eater)["exit"]
+    assert (named["cause"], named["cause_detail"]) == ("oom", "memory"), named
+    assert not {"oom_kills", "forks_refused", "cause_detail"} & set(box.run(argv=["true"])["exit"])
+
+
 def test_failed_starts_leave_no_record(box):
     before = {command["id"] for command in box.commands()}
     refused(box.start, argv=["/no/such"], op="failed-op")

@@ -127,6 +127,10 @@ json to_json(const session::ExitStatus& exit) {
               {"stdout_bytes", exit.stdout_bytes},
               {"stderr_bytes", exit.stderr_bytes}};
   if (exit.background) out["background"] = true;
+  if (!exit.cause_detail.empty()) out["cause_detail"] = exit.cause_detail;
+  // Counted in the whole sandbox while it ran, also behind a cause that is another.
+  if (exit.oom_kills > 0) out["oom_kills"] = exit.oom_kills;
+  if (exit.forks_refused > 0) out["forks_refused"] = exit.forks_refused;
   return out;
 }
 

@@ -49,6 +49,7 @@ bool is_known(const session::Started& started, const session::StartRequest& requ
 session::CommandInfo info_of(const session::Started& started, const session::StartRequest& request, const session::ExitStatus& exit) {
   session::CommandInfo info;
   info.id = started.command;
+  info.pid = started.pid;
   info.op = request.op;
   info.argv = request.argv;
   info.shell = request.shell;

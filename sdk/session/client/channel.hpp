@@ -53,6 +53,8 @@ class Channel {
 
   /// Idle and its peer still there: may serve the next operation.
   bool reusable() const;
+  /// An operation ended on it before: the peer may have closed it since, and that is found out by using it.
+  bool has_served() const { return greeted_; }
   /// For a transfer in bulk: the kernel's buffer for what is sent; quietly less where that isn't granted.
   void widen();
   /// Between operations: no request without its final frame.

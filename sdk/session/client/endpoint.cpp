@@ -44,6 +44,10 @@ std::unique_ptr<Channel> Endpoint::take_idle(const void* loop) {
 Task<Result<std::unique_ptr<Channel>>> Endpoint::acquire() {
   auto executor = co_await boost::asio::this_coro::executor;
   if (auto idle = take_idle(loop_of(executor))) co_return idle;
+  co_return co_await connect();
+}
+
+Task<Result<std::unique_ptr<Channel>>> Endpoint::connect() {
   HARENA_CO_TRY(auto stream, co_await connect_());
   co_return std::make_unique<Channel>(std::move(stream));
 }

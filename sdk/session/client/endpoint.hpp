@@ -23,6 +23,8 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 
   /// An idle connection of this executor, or a new one. Thread-safe. unavailable (infrastructure) if nobody listens.
   Task<Result<std::unique_ptr<Channel>>> acquire();
+  /// A new one.
+  Task<Result<std::unique_ptr<Channel>>> connect();
   /// Keeps it if it can be used again. On its own executor.
   Task<void> release(std::unique_ptr<Channel> channel);
   /// Drops idle connections: call when the sandbox has ended, on no loop while others run on it.

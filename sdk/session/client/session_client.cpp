@@ -34,11 +34,32 @@ std::string_view feature_for(FrameType type, const Request& request) {
   return required_feature(type);
 }
 
+/// Twice is as good as once, also when the endpoint did it and only its answer was lost.
+bool may_be_repeated(FrameType type) {
+  switch (type) {
+    case FrameType::list:
+    case FrameType::info:
+    case FrameType::wait:
+    case FrameType::resize:
+    case FrameType::stats:
+    case FrameType::file_stat_get:
+    case FrameType::file_readlink:
+    case FrameType::file_chmod:
+    case FrameType::file_chown:
+    case FrameType::file_truncate:
+    case FrameType::file_xattr_list:
+    case FrameType::file_xattr_set: return true;
+    default: return false;
+  }
+}
+
+/// The connection ended, instead of an answer.
+bool is_lost(const Error& error) { return error.code == ErrorCode::unavailable && error.cause_detail == "session"; }
+
 }  // namespace
 
 template <class Request>
-Task<Result<std::unique_ptr<Channel>>> SessionClient::begin(FrameType type, const Request& request) {
-  HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
+Task<Result<std::unique_ptr<Channel>>> SessionClient::begin_on(std::unique_ptr<Channel> channel, FrameType type, const Request& request) {
   if (auto feature = feature_for(type, request); !feature.empty()) {
     auto offered = co_await channel->require(feature);
     if (!offered) {
@@ -51,11 +72,28 @@ Task<Result<std::unique_ptr<Channel>>> SessionClient::begin(FrameType type, cons
 }
 
 template <class Request>
-Task<Result<std::string>> SessionClient::call(FrameType type, Request request) {
-  HARENA_CO_TRY(auto channel, co_await begin(type, request));
+Task<Result<std::unique_ptr<Channel>>> SessionClient::begin(FrameType type, const Request& request) {
+  HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
+  co_return co_await begin_on(std::move(channel), type, request);
+}
+
+template <class Request>
+Task<Result<std::string>> SessionClient::call_on(std::unique_ptr<Channel> channel, FrameType type, const Request& request) {
+  HARENA_CO_TRY(channel, co_await begin_on(std::move(channel), type, request));
   auto payload = co_await channel->receive_ok();
   co_await endpoint_->release(std::move(channel));
   co_return payload;
+}
+
+template <class Request>
+Task<Result<std::string>> SessionClient::call(FrameType type, Request request) {
+  HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
+  const bool had_served = channel->has_served();
+  auto payload = co_await call_on(std::move(channel), type, request);
+  if (payload || !had_served || !may_be_repeated(type) || !is_lost(payload.error())) co_return payload;
+  // A kept connection that ended between the look at it and its use: one that is new tells whether the endpoint is there.
+  HARENA_CO_TRY(auto fresh, co_await endpoint_->connect());
+  co_return co_await call_on(std::move(fresh), type, request);
 }
 
 template <class Reply, class Request>

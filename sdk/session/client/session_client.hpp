@@ -79,6 +79,10 @@ class SessionClient {
   template <class Request>
   Task<Result<std::unique_ptr<Channel>>> begin(FrameType type, const Request& request);
   template <class Request>
+  Task<Result<std::unique_ptr<Channel>>> begin_on(std::unique_ptr<Channel> channel, FrameType type, const Request& request);
+  template <class Request>
+  Task<Result<std::string>> call_on(std::unique_ptr<Channel> channel, FrameType type, const Request& request);
+  template <class Request>
   Task<Result<FileReader>> open_reader(FrameType type, const Request& request);
 
   std::shared_ptr<Endpoint> endpoint_;
