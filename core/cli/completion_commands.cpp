@@ -17,7 +17,10 @@ struct Node {
 
 std::vector<std::string> words_of(const CLI::App& app) {
   std::vector<std::string> words;
-  for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; })) words.push_back(sub->get_name());
+  for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    words.push_back(sub->get_name());
+    for (const auto& alias : sub->get_aliases()) words.push_back(alias);
+  }
   for (const auto* option : app.get_options()) {
     for (const auto& name : option->get_lnames()) words.push_back("--" + name);
   }
@@ -34,7 +37,9 @@ void collect(const CLI::App& app, const std::string& path, const std::vector<std
   if (!path.empty()) node.words.insert(node.words.end(), global.begin(), global.end());
   nodes.push_back(std::move(node));
   for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    collect(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), global, nodes);
+    auto names = sub->get_aliases();
+    names.insert(names.begin(), sub->get_name());
+    for (const auto& name : names) collect(*sub, path.empty() ? name : path + " " + name, global, nodes);
   }
 }
 

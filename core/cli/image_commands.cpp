@@ -1,7 +1,8 @@
-// images, images import|tag|rm|inspect
+// images (or image), images import|build|tag|rm|inspect
 
 #include <unistd.h>
 
+#include "core/cli/image_build.hpp"
 #include "core/cli/print.hpp"
 #include "core/cli/program.hpp"
 #include "sdk/base/clock.hpp"
@@ -14,15 +15,6 @@ using client::text_or;
 using nlohmann::json;
 
 namespace {
-
-struct ImportOptions {
-  std::string reference;
-  std::string kind = "base";
-  std::string docker;
-  std::string folder;
-  std::string archive;
-  std::string upload;
-};
 
 Result<int> list(Program& program, const std::string& prefix) {
   HARENA_TRY(const auto client, program.connect());
@@ -121,14 +113,33 @@ void add_import(Program& program, CLI::App& images) {
   sub->add_option("--upload", options->upload, "tar archive of this machine");
 }
 
+Result<int> build(Program& program, const BuildOptions& options) {
+  HARENA_TRY(const auto client, program.connect());
+  HARENA_TRY(const auto made, build_image(*client, options));
+  return import(program, made);
+}
+
+void add_build(Program& program, CLI::App& images) {
+  auto options = std::make_shared<BuildOptions>();
+  auto* sub = program.command(images, "build", "Make an image on this machine and import it: harena image build code-interpreter",
+                              [&program, options] { return build(program, *options); });
+  sub->add_option("name", options->name, "base or code-interpreter")->required();
+  sub->add_option("--reference", options->reference, "project/name:tag that it gets; by default root/NAME:v1");
+  sub->add_option("--languages", options->languages, "Of code-interpreter: python,bash,javascript,r (all of them by default)");
+  sub->add_flag("--small", options->small, "Of code-interpreter: without plotting, tables and compilers");
+  sub->add_option("--folder", options->folder, "Where it is made and kept for the next build")->capture_default_str();
+}
+
 }  // namespace
 
 void add_images(Program& program) {
   auto prefix = std::make_shared<std::string>();
   auto* images = program.command("images", "List images, or work on one", [&program, prefix] { return list(program, *prefix); });
+  images->alias("image");
   images->require_subcommand(0, 1);
   images->add_option("--prefix", *prefix, "Only references that begin so: root/");
   add_import(program, *images);
+  add_build(program, *images);
 
   auto tag = std::make_shared<std::pair<std::string, std::string>>();
   auto* tag_app = program.command(*images, "tag", "Give an image another name", [&program, tag]() -> Result<int> {

@@ -59,7 +59,10 @@ std::string first_word(const std::vector<std::string>& arguments) {
 Status check_command_name(const Program& program, const std::vector<std::string>& arguments) {
   const auto word = first_word(arguments);
   std::vector<std::string> known;
-  for (const auto* sub : program.app.get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
+  for (const auto* sub : program.app.get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(sub->get_name());
+    for (const auto& alias : sub->get_aliases()) known.push_back(alias);
+  }
   if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) return {};
   return make_error(ErrorCode::invalid_argument, "there is no command '" + word + "'" + suggestion(word, known));
 }
