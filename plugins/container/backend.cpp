@@ -63,7 +63,7 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
 Result<json> ContainerBackend::describe(const Call&) {
   return json{{"name", "container"},
               {"params_schema", parameters_schema()},
-              {"kept", {{"pause", "memory"}}},
+              {"kept", {{"pause", "memory"}, {"snapshot", "filesystem"}, {"fork", "filesystem"}, {"rollback", "filesystem"}}},
               {"session", true},
               {"needs_image", true},
               {"seccomp_profile_version", kSeccompProfileVersion}};

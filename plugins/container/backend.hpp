@@ -14,7 +14,9 @@
 #include "plugins/container/exit_watcher.hpp"
 #include "plugins/container/launcher_client.hpp"
 #include "plugins/container/lxcfs.hpp"
+#include "plugins/container/layer_store.hpp"
 #include "plugins/container/parameters.hpp"
+#include "plugins/container/root_change.hpp"
 #include "plugins/container/sandbox_state.hpp"
 #include "plugins/container/settings.hpp"
 #include "sdk/cpp/plugin.hpp"
@@ -39,6 +41,10 @@ class ContainerBackend final : public plugin::BackendPlugin {
   Result<json> usage(const Call& call, std::string_view sandbox_id) override;
   Result<json> pause(const Call& call, std::string_view sandbox_id) override;
   Result<json> resume(const Call& call, std::string_view sandbox_id) override;
+  Result<json> snapshot(const Call& call, std::string_view sandbox_id, const json& request) override;
+  Result<json> restore(const Call& call, const json& request) override;
+  Result<json> fork(const Call& call, std::string_view sandbox_id, const json& requests) override;
+  Status rollback(const Call& call, std::string_view sandbox_id, std::string_view snapshot_state) override;
 
   ContainerBackend(Host host, Settings settings) : host_(host), settings_(std::move(settings)), ids_(settings_.id_base, settings_.id_ranges) {}
 
@@ -61,9 +67,30 @@ class ContainerBackend final : public plugin::BackendPlugin {
     SandboxState state;
   };
 
+  /// The layers that a source was frozen to; `pin` uses them.
+  struct FrozenSource {
+    std::vector<FrozenLayer> layers;
+    std::string how;  // "frozen": the upper became a layer; "copied": commands run, or it is on a disk of its own; "shared": nothing new
+    std::int64_t copied_bytes = 0;
+  };
+
   Result<Engine*> engine();
+  /// create, on top of frozen layers.
+  Result<json> create_on(const Call& call, const json& request, const std::vector<FrozenLayer>& frozen);
+  Status lay_frozen(const std::string& id, const SandboxState& state, const std::vector<FrozenLayer>& frozen, SandboxRequest& wanted);
+  Result<FrozenSource> freeze_source(const Call& call, Engine& engine, const std::string& id, const std::string& pin);
+  Result<FrozenSource> copy_source(const Call& call, const SandboxState& state, const RootChange& root, const std::string& pin);
+  Result<json> fork_children(const Call& call, const FrozenSource& source, const json& requests);
+  Status roll_back(const Call& call, Engine& engine, const std::string& id, const std::vector<FrozenLayer>& layers);
+  Status settle_root(Engine& engine, const std::string& id, const SandboxState& state);
+  /// The store beside the folder; what nobody needs is removed when it is first seen.
+  LayerStore& layers_beside(const std::string& state_dir);
+  /// An id that no sandbox has may be that of a snapshot which was deleted.
+  Status forget_user(const std::string& id);
+  Status collect_layers(const std::vector<std::string>& known_ids);
+  Status forget_layers(const std::string& id, const SandboxState& state);
   Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters,
-                               const Granted& granted);
+                               const Granted& granted, const std::vector<FrozenLayer>& frozen);
   void tell_uses(const std::string& id, const Granted& granted) const;
   Result<CgroupLimits> limits_here(const Engine& engine, const Parameters& parameters, const SandboxRequest& wanted) const;
   Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const std::string& folder,
@@ -85,6 +112,9 @@ class ContainerBackend final : public plugin::BackendPlugin {
   IdRangePool ids_;
   mutable std::mutex mutex_;
   std::map<std::string, Record> records_;
+  std::set<std::string> known_;  // of the last sweep
+  bool swept_ = false;
+  std::map<std::string, std::unique_ptr<LayerStore>> layer_stores_;  // by folder
   std::mutex engine_mutex_;
   std::unique_ptr<Engine> engine_;
 };

@@ -3,13 +3,16 @@
 #include "plugins/container/backend.hpp"
 #include "plugins/container/backend_errors.hpp"
 #include "plugins/container/host_disk.hpp"
+#include "plugins/container/own_disk.hpp"
 #include "plugins/container/sandbox_folders.hpp"
 #include "plugins/container/sandbox_plan.hpp"
 #include "sdk/support/fault.hpp"
 
 namespace harena::container {
 
-Result<json> ContainerBackend::create(const Call& call, const json& request) {
+Result<json> ContainerBackend::create(const Call& call, const json& request) { return create_on(call, request, {}); }
+
+Result<json> ContainerBackend::create_on(const Call& call, const json& request, const std::vector<FrozenLayer>& frozen) {
   const auto id = request.at("sandbox_id").get<std::string>();
   HARENA_TRY_STATUS(check_id(id));
   HARENA_TRY(auto parameters, parse_parameters(request.value("params", json::object())));
@@ -27,7 +30,7 @@ Result<json> ContainerBackend::create(const Call& call, const json& request) {
     records_.erase(id);
     return make_error(ErrorCode::already_exists, "sandbox '" + id + "' exists");
   }
-  auto made = create_recorded(call, **ready, id, request, parameters, granted);
+  auto made = create_recorded(call, **ready, id, request, parameters, granted, frozen);
   // Told when it is made: a refused one weakens nothing.
   if (made.ok()) tell_uses(id, granted);
   if (made.ok()) return made;
@@ -111,7 +114,8 @@ void ContainerBackend::tell_uses(const std::string& id, const Granted& granted) 
 }
 
 Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request,
-                                               const Parameters& parameters, const Granted& granted) {
+                                               const Parameters& parameters, const Granted& granted,
+                                               const std::vector<FrozenLayer>& frozen) {
   HARENA_TRY(auto layers, layers_of(request));
   HARENA_TRY(auto state, claim(id, request));
   auto wanted = launcher_request(id, request, parameters, granted, layers, state.first_id);
@@ -125,6 +129,9 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   HARENA_TRY(UniqueFd disk, make_disk(engine, parameters, state.state_dir, groups.missing));
   wanted.disk = disk.get() >= 0;
   HARENA_TRY_STATUS(make_folders(state.state_dir, state.first_id));
+  layers_beside(state.state_dir);  // what nobody needs there goes
+  if (wanted.disk) HARENA_TRY_STATUS(name_disk(disk.get(), state.state_dir, RootState()));
+  if (!frozen.empty()) HARENA_TRY_STATUS(lay_frozen(id, state, frozen, wanted));
   std::vector<int> extra_fds;
   if (wanted.disk) extra_fds.push_back(disk.get());
   for (const auto& mount : granted.mounts) extra_fds.push_back(mount.get());
@@ -132,6 +139,10 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   state.shim = made.shim;
   state.init = made.init;
   state.layers = wanted.layers;
+  for (const auto& layer : layers) state.layer_paths.push_back(layer.path);
+  state.readonly_rootfs = wanted.readonly_rootfs;
+  state.disk_bytes = wanted.disk ? parameters.disk_bytes : 0;
+  state.inodes = parameters.inodes;
   HARENA_TRY_STATUS(publish(call, engine, id, state));
   const json details = {{"init_pid", state.init.pid},
                         {"first_id", state.first_id},

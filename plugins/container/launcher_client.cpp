@@ -263,4 +263,35 @@ Result<LaunchedSandbox> LauncherClient::create_in(Process& process, const Sandbo
   return sandbox;
 }
 
+Result<std::shared_ptr<LauncherClient::Process>> LauncherClient::ensure_folder(const std::string& state_dir) {
+  SandboxRequest request;
+  request.state_dir = state_dir;
+  {
+    std::lock_guard lock(mutex_);
+    request.lxcfs_mount = lxcfs_mount_;
+  }
+  return ensure(request);
+}
+
+Status LauncherClient::change_root(const SandboxRequest& request, const std::vector<LayerImage>& layers, const ProcessRef& init,
+                                   const std::vector<int>& fds) {
+  HARENA_TRY(auto process, ensure_folder(request.state_dir));
+  HARENA_TRY_STATUS(mount_layers(*process, layers, always_wanted));
+  Fields fields = request.encode();
+  fields.set("verb", "root");
+  fields.set("init_pid", std::int64_t{init.pid});
+  fields.set("init_start", static_cast<std::int64_t>(init.start_ticks));
+  HARENA_TRY([[maybe_unused]] auto answer, ask(*process, fields, fds, always_wanted));
+  return {};
+}
+
+Result<std::string> LauncherClient::settle_root(const std::string& state_dir, const ProcessRef& init) {
+  HARENA_TRY(auto process, ensure_folder(state_dir));
+  Fields fields{{"verb", "settle"}};
+  fields.set("init_pid", std::int64_t{init.pid});
+  fields.set("init_start", static_cast<std::int64_t>(init.start_ticks));
+  HARENA_TRY(auto answer, ask(*process, fields, {}, always_wanted));
+  return answer.text("upper");
+}
+
 }  // namespace harena::container

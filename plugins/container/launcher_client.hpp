@@ -42,6 +42,12 @@ class LauncherClient {
   /// next call).
   Result<LaunchedSandbox> create(const SandboxRequest& request, const std::vector<LayerImage>& layers, const std::vector<int>& fds,
                                  const CheckCall& check);
+  /// Another root for a living sandbox (launcher/root_swap.hpp); `fds`: its disk's image, if the request has one. Waits for the end:
+  /// a change can't be called off. After a failure settle() says what is in use.
+  Status change_root(const SandboxRequest& request, const std::vector<LayerImage>& layers, const ProcessRef& init,
+                     const std::vector<int>& fds);
+  /// Ends what a killed change_root left; the name of the upper that is in use.
+  Result<std::string> settle_root(const std::string& state_dir, const ProcessRef& init);
   /// The launcher's pid; 0 when none runs.
   pid_t pid() const;
   /// A sandbox that was found again uses its layers. (create does it by itself, and takes it back on failure.)
@@ -52,6 +58,8 @@ class LauncherClient {
  private:
   struct Process;
   Result<std::shared_ptr<Process>> ensure(const SandboxRequest& request);
+  /// One that sees the folder, with the lxcfs that it has.
+  Result<std::shared_ptr<Process>> ensure_folder(const std::string& state_dir);
   Result<std::shared_ptr<Process>> start(const std::set<std::string>& roots);
   Status mount_layers(Process& process, const std::vector<LayerImage>& layers, const CheckCall& check);
   Result<LaunchedSandbox> create_in(Process& process, const SandboxRequest& request, const std::vector<LayerImage>& layers,

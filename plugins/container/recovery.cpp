@@ -42,6 +42,7 @@ Status ContainerBackend::adopt(Engine& engine, const std::string& id, const Sand
     records_[id] = Record{false, state.first_id, state};
   }
   engine.launcher->retain_layers(state.layers);
+  HARENA_TRY_STATUS(settle_root(engine, id, state));
   return engine.watcher->watch(id, std::move(shim));
 }
 

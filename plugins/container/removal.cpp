@@ -66,6 +66,7 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
   HARENA_TRY_STATUS(engine.cgroups.end_sandbox(id, deadline));
   fault_point("remove.groups");
   // While the shim tells its clients and ends.
+  HARENA_TRY_STATUS(forget_layers(id, state));
   HARENA_TRY_STATUS(remove_upper(state));
   // A builder that was killed before its init had joined a group can't have left one: init is born in its group.
   HARENA_TRY_STATUS(end_shim(engine.cgroups, id, state.shim, deadline));
@@ -85,6 +86,7 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
 Status ContainerBackend::stop(const Call&, std::string_view sandbox_id, std::int64_t grace_ms) {
   HARENA_TRY_STATUS(check_id(sandbox_id));
   HARENA_TRY(Engine* engine, this->engine());
+  if (!record_of(std::string(sandbox_id))) HARENA_TRY_STATUS(forget_user(std::string(sandbox_id)));
   auto removed = remove(*engine, std::string(sandbox_id), std::clamp<std::int64_t>(grace_ms, 0, kMostGraceMs));
   if (!removed.ok()) return infrastructure(std::move(removed).error(), "container");
   return {};
@@ -104,6 +106,7 @@ Result<json> ContainerBackend::sweep(const Call&, const std::vector<std::string>
     HARENA_TRY_STATUS(remove(*engine, id, 0));
     removed.push_back(id);
   }
+  HARENA_TRY_STATUS(collect_layers(known_ids));
   // Launchers of an earlier life end by themselves when their daemon does; one that hangs is ended here.
   if (auto group = engine->cgroups.open_platform("launcher"); group.ok()) {
     HARENA_TRY(auto pids, group->processes());

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "plugins/container/root_change.hpp"
 #include "sdk/support/files.hpp"
 
 namespace harena::container {
@@ -54,7 +55,7 @@ Status make_folders(const std::string& state_dir, std::uint32_t first_id) {
   return {};
 }
 
-Status remove_upper(const SandboxState& state) { return remove_parts(state, {"u", "w"}); }
+Status remove_upper(const SandboxState& state) { return state.state_dir.empty() ? Status() : remove_roots(state.state_dir); }
 
 Status remove_session(const SandboxState& state) {
   if (!state.endpoint.empty()) ::unlink(state.endpoint.c_str());

@@ -13,7 +13,8 @@ ProcessRef decode_process(const json& value) { return {value.at(0).get<pid_t>(),
 std::string SandboxState::encode() const {
   return json{{"version", kVersion},        {"boot", boot},         {"shim", encode_process(shim)}, {"init", encode_process(init)},
               {"first_id", first_id},       {"run_dir", run_dir},   {"state_dir", state_dir},       {"endpoint", endpoint},
-              {"layers", layers}}
+              {"layers", layers},           {"layer_paths", layer_paths},
+              {"readonly_rootfs", readonly_rootfs}, {"disk_bytes", disk_bytes}, {"inodes", inodes}}
       .dump();
 }
 
@@ -33,6 +34,10 @@ Result<SandboxState> SandboxState::decode(std::string_view text) {
     document.at("state_dir").get_to(state.state_dir);
     document.at("endpoint").get_to(state.endpoint);
     document.at("layers").get_to(state.layers);
+    state.layer_paths = document.value("layer_paths", state.layer_paths);
+    state.readonly_rootfs = document.value("readonly_rootfs", false);
+    state.disk_bytes = document.value("disk_bytes", std::int64_t{0});
+    state.inodes = document.value("inodes", std::int64_t{0});
     return state;
   } catch (const json::exception& e) {
     return make_error(ErrorCode::data_loss, std::string("the state of a sandbox can't be read: ") + e.what());

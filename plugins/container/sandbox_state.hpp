@@ -22,6 +22,11 @@ struct SandboxState {
   std::string state_dir;
   std::string endpoint;
   std::vector<std::string> layers;
+  /// What another root of the same sandbox is made from (root_change.hpp). Absent in the state of an older release.
+  std::vector<std::string> layer_paths;  // in the order of layers
+  bool readonly_rootfs = false;
+  std::int64_t disk_bytes = 0;  // 0: the upper is in state_dir
+  std::int64_t inodes = 0;
 
   std::string encode() const;
   /// failed_precondition for another version, data_loss for what encode() can't have made.

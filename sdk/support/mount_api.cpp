@@ -96,6 +96,13 @@ Result<UniqueFd> clone_mount(int at, const std::string& path) {
   return fd;
 }
 
+Result<UniqueFd> clone_mount_tree(int at, const std::string& path) {
+  const unsigned flags = kOpenTreeClone | AT_RECURSIVE | O_CLOEXEC | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW;
+  UniqueFd fd(static_cast<int>(::syscall(SYS_open_tree, at, path.c_str(), flags)));
+  if (!fd) return errno_error(errno, "open_tree of all below " + path);
+  return fd;
+}
+
 Status attach_mount(int mount_fd, int at, const std::string& path) {
   const unsigned flags = kMoveFromEmptyPath | (path.empty() ? kMoveToEmptyPath : 0);
   if (::syscall(SYS_move_mount, mount_fd, "", at, path.c_str(), flags) != 0) {

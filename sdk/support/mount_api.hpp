@@ -27,6 +27,8 @@ enum MountAttribute : unsigned {
 Result<UniqueFd> new_filesystem(const std::string& type, const MountOptions& options, unsigned attributes);
 /// A detached copy of the mount at at/path (of that directory or file alone, without mounts below it).
 Result<UniqueFd> clone_mount(int at, const std::string& path);
+/// The same with everything that is mounted below it.
+Result<UniqueFd> clone_mount_tree(int at, const std::string& path);
 /// Puts a detached mount at at/path. An empty path means `at` itself.
 Status attach_mount(int mount_fd, int at, const std::string& path);
 /// Adds attributes to a detached mount.

@@ -23,6 +23,7 @@
 #include "plugins/container/launcher/layer_mounts.hpp"
 #include "plugins/container/launcher/overlay_root.hpp"
 #include "plugins/container/launcher/pruned_namespace.hpp"
+#include "plugins/container/launcher/root_swap.hpp"
 #include "plugins/container/launcher/sandbox_builder.hpp"
 #include "plugins/container/launcher/tools_mount.hpp"
 #include "sdk/support/fault.hpp"
@@ -40,6 +41,9 @@ class Launcher {
   Result<Fields> handle(const Fields& request, std::vector<UniqueFd>& fds);
   Result<Fields> hello(const Fields& request, std::vector<UniqueFd>& fds);
   Status create(const Fields& request, std::vector<UniqueFd> fds);
+  Status change_root(const Fields& request, std::vector<UniqueFd> fds);
+  Result<std::vector<std::string>> paths_of(const SandboxRequest& request) const;
+  std::string new_scratch() { return namespaces_->work + "/sandboxes/" + std::to_string(serial_++); }
   void reap();
 
   std::optional<PrunedNamespace> namespaces_;
@@ -71,16 +75,59 @@ Result<Fields> Launcher::hello(const Fields& request, std::vector<UniqueFd>& fds
   return Fields{{"ok", "1"}};
 }
 
-Status Launcher::create(const Fields& fields, std::vector<UniqueFd> raw_fds) {
-  fault_point("launcher.asked");
-  HARENA_TRY(auto request, SandboxRequest::decode(fields));
-  HARENA_TRY(auto fds, SandboxFds::take(std::move(raw_fds), request.disk, request.mount_targets.size()));
+Result<std::vector<std::string>> Launcher::paths_of(const SandboxRequest& request) const {
   std::vector<std::string> paths;
   for (const auto& digest : request.layers) {
     HARENA_TRY(std::string path, layers_->path_of(digest));
     paths.push_back(std::move(path));
   }
-  const std::string scratch = namespaces_->work + "/sandboxes/" + std::to_string(serial_++);
+  return paths;
+}
+
+Result<ProcessRef> init_of(const Fields& fields) {
+  HARENA_TRY(auto pid, fields.number("init_pid"));
+  HARENA_TRY(auto start, fields.number("init_start"));
+  return ProcessRef{static_cast<pid_t>(pid), static_cast<std::uint64_t>(start)};
+}
+
+Fields answer_of(Result<std::string> upper) {
+  return upper.ok() ? Fields{{"ok", "1"}, {"upper", std::move(*upper)}} : encode_error(upper.error());
+}
+
+/// root and settle: in a process of its own, which ends inside the sandbox's mount namespace.
+Status Launcher::change_root(const Fields& fields, std::vector<UniqueFd> fds) {
+  HARENA_TRY(const auto init, init_of(fields));
+  const bool settle = fields.text("verb") == "settle";
+  SandboxRequest request;
+  if (!settle) {
+    HARENA_TRY(request, SandboxRequest::decode(fields));
+  }
+  if (request.disk && fds.size() < 2) return not_ready("another root on a disk needs the disk's image");
+  HARENA_TRY(auto paths, paths_of(request));
+  const std::string scratch = new_scratch();
+  clone_args arguments{};
+  arguments.exit_signal = SIGCHLD;
+  const long pid = ::syscall(SYS_clone3, &arguments, sizeof arguments);
+  if (pid < 0) return errno_error(errno, "clone3 of a process that changes a root");
+  if (pid == 0) {
+    auto upper = settle ? settle_root(init) : Result<std::string>(request.upper);
+    if (!settle) {
+      const Status done = swap_root({request, std::move(paths), init, request.disk ? fds[1].get() : -1, scratch});
+      if (!done.ok()) upper = done.error();
+    }
+    (void)send_packet(fds[0].get(), answer_of(std::move(upper)).encode());
+    ::_exit(0);
+  }
+  scratch_folders_[static_cast<pid_t>(pid)] = scratch;
+  return {};
+}
+
+Status Launcher::create(const Fields& fields, std::vector<UniqueFd> raw_fds) {
+  fault_point("launcher.asked");
+  HARENA_TRY(auto request, SandboxRequest::decode(fields));
+  HARENA_TRY(auto fds, SandboxFds::take(std::move(raw_fds), request.disk, request.mount_targets.size()));
+  HARENA_TRY(auto paths, paths_of(request));
+  const std::string scratch = new_scratch();
   clone_args arguments{};
   arguments.flags = CLONE_INTO_CGROUP;
   arguments.exit_signal = SIGCHLD;
@@ -115,8 +162,11 @@ void Launcher::serve(Packet packet) {
   if (packet.fds.empty()) return;  // nobody to answer to
   auto fields = Fields::decode(packet.bytes);
   UniqueFd reply(::fcntl(packet.fds[0].get(), F_DUPFD_CLOEXEC, 10));
-  if (fields.ok() && fields->text("verb") == "create") {
-    Status status = layers_ ? create(*fields, std::move(packet.fds)) : Status(not_ready("hello comes first"));
+  const std::string verb = fields.ok() ? fields->text("verb") : "";
+  if (verb == "create" || verb == "root" || verb == "settle") {
+    Status status = !layers_           ? Status(not_ready("hello comes first"))
+                    : verb == "create" ? create(*fields, std::move(packet.fds))
+                                       : change_root(*fields, std::move(packet.fds));
     if (!status.ok()) (void)send_packet(reply.get(), encode_error(status.error()).encode());
     return;
   }

@@ -7,7 +7,10 @@
 
 #include <cerrno>
 
+#include "sdk/base/text.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/id_map_namespace.hpp"
+#include "sdk/support/id_range.hpp"
 #include "sdk/support/loop_device.hpp"
 #include "sdk/support/mount_api.hpp"
 
@@ -28,6 +31,25 @@ Status attach_layers(const std::vector<std::string>& paths, int user_namespace, 
   return {};
 }
 
+/// "FIRST_ID=PATH" as a mount in which the owners are those of the range `first_id`.
+Result<UniqueFd> frozen_layer(const std::string& entry, std::uint32_t first_id) {
+  const std::size_t equals = entry.find('=');
+  HARENA_TRY(auto own, parse_int(std::string_view(entry).substr(0, equals), 1, UINT32_MAX, "first id of a layer"));
+  HARENA_TRY(UniqueFd layer, clone_mount(AT_FDCWD, entry.substr(equals + 1)));
+  if (own == first_id) return layer;
+  HARENA_TRY(UniqueFd ids, id_map_namespace({{static_cast<std::uint32_t>(own), first_id, kIdsPerRange}}));
+  HARENA_TRY_STATUS(idmap_mount(layer.get(), ids.get()));
+  return layer;
+}
+
+Status attach_frozen(const SandboxRequest& request, int folder) {
+  for (std::size_t i = 0; i < request.frozen.size(); ++i) {
+    HARENA_TRY(UniqueFd layer, frozen_layer(request.frozen[i], request.first_id));
+    HARENA_TRY_STATUS(attach_at(layer.get(), folder, std::to_string(request.layers.size() + i)));
+  }
+  return {};
+}
+
 constexpr unsigned kDiskAttributes = kMountNoDev | kMountNoSuid;
 
 /// No journal: what a crash leaves of it is thrown away. `discard`: what is deleted inside comes back to the host.
@@ -36,10 +58,10 @@ Result<UniqueFd> mount_disk(int image) {
   return new_filesystem("ext4", {{"source", loop.path}, {"noinit_itable", ""}, {"discard", ""}, {"errors", "remount-ro"}}, kDiskAttributes);
 }
 
-Status make_disk_folders(int disk, std::uint32_t first_id) {
-  for (const char* name : {"u", "w"}) {
+Status make_disk_folders(int disk, const SandboxRequest& request) {
+  for (const auto& name : {request.upper, request.work}) {
     HARENA_TRY(UniqueFd folder, ensure_directory(disk, name, 0755));
-    if (::fchown(folder.get(), first_id, first_id) != 0) return errno_error(errno, "chown the upper folder");
+    if (::fchown(folder.get(), request.first_id, request.first_id) != 0) return errno_error(errno, "chown the upper folder");
   }
   return {};
 }
@@ -51,7 +73,7 @@ Result<UniqueFd> mount_writable(const SandboxRequest& request, int disk_image) {
   if (!disk.ok()) {
     return infrastructure_error(ErrorCode::unavailable, "disk", "the sandbox's disk can't be mounted: " + disk.error().message);
   }
-  HARENA_TRY_STATUS(make_disk_folders(disk->get(), request.first_id));
+  HARENA_TRY_STATUS(make_disk_folders(disk->get(), request));
   return disk;
 }
 
@@ -63,9 +85,11 @@ std::string lower_option(std::size_t count) {
 }
 
 Result<UniqueFd> overlay_here(const SandboxRequest& request) {
-  MountOptions options = {{"source", "overlay"}, {"lowerdir", lower_option(request.layers.size())},
-                          {"upperdir", "s/u"},   {"workdir", "s/w"},
+  MountOptions options = {{"source", "overlay"}, {"lowerdir", lower_option(request.layers.size() + request.frozen.size())},
+                          {"upperdir", "s/" + request.upper}, {"workdir", "s/" + request.work},
                           {"index", "off"},      {"metacopy", "off"},
+                          // A frozen upper must mean the same wherever it lies: no folder in it points to another one.
+                          {"redirect_dir", "nofollow"},
                           {"volatile", ""}};
   const unsigned attributes = kMountNoDev | (request.readonly_rootfs ? kMountReadOnly : 0u);
   return new_filesystem("overlay", options, attributes);
@@ -77,6 +101,7 @@ Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const std::ve
                                     int disk_image, int user_namespace, const std::string& folder) {
   HARENA_TRY(UniqueFd spot, ensure_directory(AT_FDCWD, folder, 0700));
   Status ready = attach_layers(layer_paths, user_namespace, spot.get());
+  if (ready.ok()) ready = attach_frozen(request, spot.get());
   if (ready.ok()) {
     auto state = mount_writable(request, disk_image);
     ready = state.ok() ? attach_at(state->get(), spot.get(), "s") : Status(std::move(state).error());

@@ -3,7 +3,8 @@
 namespace harena::container {
 
 Fields SandboxRequest::encode() const {
-  Fields fields{{"verb", "create"}, {"id", id}, {"state_dir", state_dir}, {"hostname", hostname}, {"apparmor", apparmor}};
+  Fields fields{{"verb", "create"}, {"id", id}, {"state_dir", state_dir}, {"hostname", hostname}, {"apparmor", apparmor},
+                {"upper", upper}, {"work", work}};
   fields.set("first_id", static_cast<std::int64_t>(first_id));
   fields.set("shm_bytes", shm_bytes);
   fields.set("readonly_rootfs", readonly_rootfs ? 1 : 0);
@@ -12,6 +13,7 @@ Fields SandboxRequest::encode() const {
   fields.set_list("rlimits", rlimits);
   fields.set_list("lxcfs", lxcfs);
   fields.set_list("layers", layers);
+  fields.set_list("frozen", frozen);
   fields.set_list("tmpfs", tmpfs);
   fields.set_list("mount_targets", mount_targets);
   fields.set_list("environment", environment);
@@ -36,6 +38,9 @@ Result<SandboxRequest> SandboxRequest::decode(const Fields& fields) {
   request.rlimits = fields.list("rlimits");
   request.lxcfs = fields.list("lxcfs");
   request.layers = fields.list("layers");
+  request.frozen = fields.list("frozen");
+  request.upper = fields.text("upper");
+  request.work = fields.text("work");
   request.tmpfs = fields.list("tmpfs");
   request.mount_targets = fields.list("mount_targets");
   request.environment = fields.list("environment");

@@ -12,6 +12,9 @@
 // verb=create  (SandboxRequest)               fds: reply, v2 cgroup, shim's cgroup, listening socket, seccomp program,
 //                                                  disk image (if disk=1), folders of the host (detached mounts)..., v1 tasks...
 //
+// verb=root    (SandboxRequest) init_pid= init_start=   fds: reply[, disk image]   another root for a living sandbox (root_swap.hpp)
+// verb=settle  init_pid= init_start=          fds: reply    ends what a killed verb=root left; answers upper=NAME, the one in use
+//
 // Answers: ok=1 with fields, or code= cause= part= message=. create answers twice: first {ok, init_pid, init_start, shim_pid,
 // shim_start, stages}, then, from the shim itself, any packet once it listens; the end of the socket in between is a failure.
 
@@ -34,6 +37,11 @@ struct SandboxRequest {
   /// Holds u (upper), w (work) and session (the shim's run dir), all made by the plugin; without u and w if there is a disk.
   std::string state_dir;
   std::vector<std::string> layers;  // digests, lowest first
+  /// Folders above the image's layers, lowest first, each written by a sandbox with the range FIRST_ID: "FIRST_ID=PATH".
+  std::vector<std::string> frozen;
+  /// Names below state_dir (or on the disk).
+  std::string upper = "u";
+  std::string work = "w";
   std::string hostname;
   std::int64_t shm_bytes = 0;
   /// Sized tmpfs: "PATH=BYTES".

@@ -34,7 +34,8 @@ Result<UniqueFd> open_in_root(int root, const std::string& path, std::uint64_t f
   return fd;
 }
 
-/// The folder `path`, made with its parents where the image hasn't got it.
+}  // namespace
+
 Result<UniqueFd> folder_in_root(int root, const std::string& path, const SandboxRequest& request) {
   auto there = open_in_root(root, path, O_PATH | O_DIRECTORY);
   if (there.ok() || there.error().code != ErrorCode::not_found) return there;
@@ -48,6 +49,8 @@ Result<UniqueFd> folder_in_root(int root, const std::string& path, const Sandbox
   }
   return open_in_root(root, path, O_PATH | O_DIRECTORY);
 }
+
+namespace {
 
 Status mount_in_root(int mount, int root, const std::string& path, const SandboxRequest& request) {
   HARENA_TRY(UniqueFd spot, folder_in_root(root, path, request));

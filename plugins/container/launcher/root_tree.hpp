@@ -17,6 +17,9 @@ struct TreeMounts {
   std::span<const int> of_host;  // in the order of SandboxRequest::mount_targets
 };
 
+/// The folder `path` (no leading slash) as someone chrooted in `root` would find it, made with its parents where it isn't.
+Result<UniqueFd> folder_in_root(int root, const std::string& path, const SandboxRequest& request);
+
 /// Call it in the new pid, net, ipc and uts namespaces and in a mount namespace of its own. `mounts` holds the root,
 /// `spot` a folder of the current namespace to put it on. Afterwards "/" is the sandbox's and nothing else is reachable.
 Status enter_root_tree(const SandboxRequest& request, const TreeMounts& mounts, const std::string& spot);

@@ -166,17 +166,49 @@ Outcome Backend::call(const std::function<harena_status(const harena_call*)>& bo
   return outcome;
 }
 
-Outcome Backend::create(const std::string& id, json params, std::int64_t deadline_ns) {
+json Backend::request_for(const std::string& id, json params) {
   fs::create_directories(folder_ / "run" / id);
   fs::create_directories(folder_ / "state" / id);
-  const std::string request = json{{"sandbox_id", id},
-                                   {"run_dir", (folder_ / "run" / id).string()},
-                                   {"state_dir", (folder_ / "state" / id).string()},
-                                   {"params", std::move(params)},
-                                   {"layers", {{{"digest", "sha256:test"}, {"path", image_path()}, {"format", "erofs"}}}},
-                                   {"image_config", {{"env", {"FROM_IMAGE=yes"}}}}}
-                                  .dump();
+  return json{{"sandbox_id", id},
+              {"run_dir", (folder_ / "run" / id).string()},
+              {"state_dir", (folder_ / "state" / id).string()},
+              {"params", std::move(params)},
+              {"layers", {{{"digest", "sha256:test"}, {"path", image_path()}, {"format", "erofs"}}}},
+              {"image_config", {{"env", {"FROM_IMAGE=yes"}}}}};
+}
+
+Outcome Backend::create(const std::string& id, json params, std::int64_t deadline_ns) {
+  const std::string request = request_for(id, std::move(params)).dump();
   return call([&](const harena_call* raw) { return table_->create(plugin_, raw, view(request)); }, deadline_ns);
+}
+
+Outcome Backend::fork(const std::string& id, const std::vector<std::string>& children, json params) {
+  json requests = json::array();
+  for (const auto& child : children) requests.push_back(request_for(child, params));
+  const std::string text = requests.dump();
+  return call([&](const harena_call* raw) { return table_->fork(plugin_, raw, view(id), view(text)); });
+}
+
+Outcome Backend::snapshot(const std::string& id, const std::string& name) {
+  fs::create_directories(folder_ / "snapshots" / name);
+  const std::string text = json{{"snapshot_id", name}, {"dir", (folder_ / "snapshots" / name).string()}}.dump();
+  return call([&](const harena_call* raw) { return table_->snapshot(plugin_, raw, view(id), view(text)); });
+}
+
+Outcome Backend::restore(const std::string& id, const std::string& state, json params) {
+  json request = request_for(id, std::move(params));
+  request["snapshot_state"] = state;
+  const std::string text = request.dump();
+  return call([&](const harena_call* raw) { return table_->restore(plugin_, raw, view(text)); });
+}
+
+Outcome Backend::rollback(const std::string& id, const std::string& state) {
+  return call([&](const harena_call* raw) { return table_->rollback(plugin_, raw, view(id), view(state)); });
+}
+
+Outcome Backend::drop_snapshot(const std::string& name) {
+  fs::remove_all(folder_ / "snapshots" / name);
+  return call([&](const harena_call* raw) { return table_->stop(plugin_, raw, view(name), 0); });
 }
 
 void Backend::remove_folders(const std::string& id) {

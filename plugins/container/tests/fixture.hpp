@@ -44,6 +44,15 @@ class Backend {
   ~Backend();
 
   Outcome create(const std::string& id, json params = json::object(), std::int64_t deadline_ns = 0);
+  /// Children with these ids, made ready for as create does it.
+  Outcome fork(const std::string& id, const std::vector<std::string>& children, json params = json::object());
+  /// `name`'s folder is made; its result's state is what restore and rollback want.
+  Outcome snapshot(const std::string& id, const std::string& name);
+  Outcome restore(const std::string& id, const std::string& state, json params = json::object());
+  Outcome rollback(const std::string& id, const std::string& state);
+  /// As the core deletes a snapshot: its folder, then a word to the backend.
+  Outcome drop_snapshot(const std::string& name);
+  std::filesystem::path layers() const { return folder_ / "state" / ".container-layers"; }
   Outcome stop(const std::string& id, std::int64_t grace_ms = 0);
   Outcome pause(const std::string& id);
   Outcome resume(const std::string& id);
@@ -72,6 +81,7 @@ class Backend {
 
  private:
   void load();
+  json request_for(const std::string& id, json params);
   Outcome call(const std::function<harena_status(const harena_call*)>& body, std::int64_t deadline_ns = 0);
   static harena_str view(const std::string& text) { return {text.data(), text.size()}; }
 
