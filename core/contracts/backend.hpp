@@ -28,6 +28,14 @@ struct BackendProbe {
   nlohmann::json facts = nlohmann::json::object();
 };
 
+/// unimplemented: "the backend 'container' has no verb 'fork'; of the optional ones it has pause, resume".
+inline Error absent_verb(const BackendDescription& description, const std::string& verb) {
+  std::string have;
+  for (const auto& one : description.verbs) have += (have.empty() ? "" : ", ") + one;
+  return make_error(ErrorCode::unimplemented, "the backend '" + description.name + "' has no verb '" + verb +
+                                                  "'; of the optional ones it has " + (have.empty() ? "none" : have));
+}
+
 /// A layer as the backend mounts it.
 struct LayerFile {
   std::string digest;
@@ -49,6 +57,12 @@ struct BackendCreated {
   std::string state;  ///< opaque, given back to recover
   std::string session_endpoint;
   nlohmann::json details = nlohmann::json::object();
+};
+
+struct BackendSnapshot {
+  std::string state;  ///< opaque, given back to restore and rollback
+  std::string kept;   ///< "memory" | "filesystem"
+  nlohmann::json details = nlohmann::json::object();  ///< what else the backend tells: how it was taken, bytes
 };
 
 struct BackendRecovered {
@@ -77,6 +91,24 @@ class Backend {
   // Optional verbs: unimplemented, naming backend and verb, when describe().verbs lacks them.
   virtual Result<nlohmann::json> pause(const CallContext& call, const SandboxId& id) = 0;
   virtual Result<nlohmann::json> resume(const CallContext& call, const SandboxId& id) = 0;
+  /// Children in the order of the requests, each made or with an error of its own.
+  virtual Result<std::vector<Result<BackendCreated>>> fork(const CallContext&, const SandboxId& /*id*/,
+                                                           const std::vector<BackendCreateRequest>& /*requests*/) {
+    return absent_verb(describe(), "fork");
+  }
+  /// `dir` exists, empty, and is the snapshot's own. To delete a snapshot: remove `dir`, then stop(snapshot_id).
+  virtual Result<BackendSnapshot> snapshot(const CallContext&, const SandboxId& /*id*/, const SandboxId& /*snapshot_id*/,
+                                           const std::string& /*dir*/) {
+    return absent_verb(describe(), "snapshot");
+  }
+  virtual Result<BackendCreated> restore(const CallContext&, const BackendCreateRequest& /*request*/,
+                                         const std::string& /*snapshot_state*/) {
+    return absent_verb(describe(), "restore");
+  }
+  /// The commands that run in the sandbox are ended. Idempotent.
+  virtual Status rollback(const CallContext&, const SandboxId& /*id*/, const std::string& /*snapshot_state*/) {
+    return absent_verb(describe(), "rollback");
+  }
 };
 
 /// What a backend tells unasked.

@@ -10,6 +10,7 @@
 #include "core/contracts/backend.hpp"
 #include "core/contracts/call.hpp"
 #include "core/model/sandbox.hpp"
+#include "core/model/snapshot.hpp"
 #include "sdk/http/task.hpp"
 
 namespace harena {
@@ -38,6 +39,33 @@ struct SandboxUpdate {
   std::optional<Labels> annotations;
 };
 
+/// What a fork may ask for. Absent members are as in the source.
+struct ForkSpec {
+  std::int64_t count = 1;
+  nlohmann::json params = nlohmann::json::object();  ///< over the source's
+  std::optional<Labels> labels;
+  std::optional<std::string> task;
+  std::optional<std::int64_t> idle_ttl_s;
+  std::optional<std::int64_t> lifetime_s;
+  std::optional<IdleAction> idle_action;
+  std::string idempotency_key;  ///< empty: none; each child has it with "-0", "-1" ... appended
+};
+
+struct ForkOutcome {
+  std::string kept;  ///< "memory" | "filesystem"
+  std::vector<Result<Sandbox>> children;  ///< in order, each made or with an error of its own
+};
+
+struct SnapshotSpec {
+  std::string name;             ///< empty: the snapshot's id
+  std::string idempotency_key;  ///< the same sandbox, name and key: the same snapshot
+};
+
+struct SnapshotListing {
+  std::vector<Snapshot> snapshots;  ///< by id
+  std::string next_cursor;          ///< empty: the end
+};
+
 /// Held for as long as an operation uses a sandbox: while one exists the sandbox isn't idle. Destroying it restarts
 /// the idle clock.
 class SandboxUse {
@@ -63,6 +91,15 @@ class Edge {
   virtual http::Task<Result<Sandbox>> resume(CallContext call, const SandboxId& id) = 0;
   /// Idempotent. Returns the record in its terminal state.
   virtual http::Task<Result<Sandbox>> stop(CallContext call, const SandboxId& id, std::int64_t grace_ms) = 0;
+  /// Children that have what the source has, on the same machine: each admitted, counted and recorded like a create.
+  virtual http::Task<Result<ForkOutcome>> fork(CallContext call, const SandboxId& id, ForkSpec spec) = 0;
+  virtual http::Task<Result<Snapshot>> snapshot(CallContext call, const SandboxId& id, SnapshotSpec spec) = 0;
+  /// The files (with a backend that keeps it, the memory) are as in the snapshot again; what runs is ended. Idempotent.
+  virtual http::Task<Result<Sandbox>> rollback(CallContext call, const SandboxId& id, const SandboxId& snapshot) = 0;
+  virtual http::Task<Result<Snapshot>> get_snapshot(const SandboxId& id) = 0;
+  virtual http::Task<Result<SnapshotListing>> list_snapshots(SnapshotFilter filter, std::string cursor, std::int64_t limit) = 0;
+  /// Idempotent. What was made of it goes on.
+  virtual http::Task<Status> delete_snapshot(CallContext call, const SandboxId& id) = 0;
   virtual http::Task<Result<nlohmann::json>> usage(const SandboxId& id) = 0;
   /// Resumes a paused sandbox first, transparently.
   virtual http::Task<Result<std::unique_ptr<SandboxUse>>> use(CallContext call, const SandboxId& id) = 0;

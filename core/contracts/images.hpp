@@ -22,6 +22,8 @@ class ImageResolver {
   virtual Result<ImageStack> resolve(const CallContext& call, const std::string& image,
                                      const std::vector<std::string>& workspaces,
                                      const std::vector<std::string>& toolkits) = 0;
+  /// The same layers again, whatever their image's tags mean by now. data_loss names one that is gone.
+  virtual Result<std::vector<LayerFile>> layers(const CallContext& call, const std::vector<std::string>& digests) = 0;
 };
 
 }  // namespace harena

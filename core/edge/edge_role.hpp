@@ -19,6 +19,7 @@
 #include "core/placement/placement.hpp"
 #include "core/steps/steps.hpp"
 #include "core/store/sandbox_repository.hpp"
+#include "core/store/snapshot_repository.hpp"
 
 namespace harena {
 
@@ -89,6 +90,7 @@ class EdgeRole {
   BackendRegistry registry_;
   std::unique_ptr<EdgeImages> images_;
   std::unique_ptr<SandboxRepository> repository_;
+  std::unique_ptr<SnapshotRepository> snapshots_;
   std::unique_ptr<SandboxManager> manager_;
   std::unique_ptr<LocalEdge> edge_;
   std::jthread clockwork_;

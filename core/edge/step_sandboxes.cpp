@@ -11,8 +11,10 @@ Step EdgeRole::sandboxes_step() {
             options.admission.promise = capacity();
             options.host_room = [folder = config.state_dir] { return read_host_room(folder); };
             repository_ = std::make_unique<SandboxRepository>(*store_);
+            snapshots_ = std::make_unique<SnapshotRepository>(*store_);
             manager_ = std::make_unique<SandboxManager>(
                 std::move(options), LifecycleParts{.repository = *repository_,
+                                                   .snapshots = *snapshots_,
                                                    .backends = registry_,
                                                    .images = images_->catalog,
                                                    .quotas = iam_->quotas(),

@@ -117,6 +117,17 @@ Result<ImageStack> Catalog::resolve(const CallContext& call, const std::string& 
   return resolved;
 }
 
+Result<std::vector<LayerFile>> Catalog::layers(const CallContext& call, const std::vector<std::string>& digests) {
+  std::vector<LayerFile> files;
+  for (const auto& digest : digests) {
+    auto blob = store_.open(call, digest);
+    if (!blob && blob.error().code == ErrorCode::not_found) return lost("layer " + digest + " is gone from the image store; import its image again");
+    if (!blob) return std::move(blob).error();
+    files.push_back({digest, blob->path, "erofs"});
+  }
+  return files;
+}
+
 Result<std::vector<ListedImage>> Catalog::list(const CallContext& call, const std::string& prefix, const std::string& cursor,
                                                std::int64_t limit, std::string& next_cursor) {
   HARENA_TRY(const auto page, store_.list(call, prefix, cursor, limit));

@@ -47,6 +47,7 @@ class Catalog final : public ImageResolver {
   /// layer that is gone; errors of make_stack.
   Result<ImageStack> resolve(const CallContext& call, const std::string& image, const std::vector<std::string>& workspaces,
                              const std::vector<std::string>& toolkits) override;
+  Result<std::vector<LayerFile>> layers(const CallContext& call, const std::vector<std::string>& digests) override;
   Result<FoundImage> find(const CallContext& call, const std::string& reference);
   /// Those whose reference begins with `prefix`, after `cursor`; a pinned name only when no tag of that name has its
   /// digest. At most `limit` (1 to 10,000); fewer don't mean the end: `next_cursor` empty does.

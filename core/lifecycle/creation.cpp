@@ -35,11 +35,42 @@ Result<Sandbox> Creation::run() {
   return live_->snapshot();
 }
 
+void Creation::inherit(ImageStack image, const Resources& promised) {
+  image_ = std::move(image);
+  promised_ = promised;
+  inherited_ = true;
+}
+
+Status Creation::inherit_snapshot() {
+  HARENA_TRY(const auto id, SandboxId::parse(spec_.snapshot));
+  HARENA_TRY(snapshot_, manager_.ready_snapshot(call_, id));
+  const auto& before = snapshot_->spec;
+  if (before.backend != spec_.backend) {
+    return make_error(ErrorCode::invalid_argument, "snapshot '" + snapshot_->name + "' is of the backend '" + before.backend +
+                                                       "'; a sandbox of '" + spec_.backend + "' can't be made of it");
+  }
+  const Resources asked = resources_of(spec_.params);
+  Resources promised = snapshot_->promised;
+  if (asked.cpu_milli != 0) promised.cpu_milli = asked.cpu_milli;
+  if (asked.memory_bytes != 0) promised.memory_bytes = asked.memory_bytes;
+  ImageStack image{{}, snapshot_->image_config};
+  HARENA_TRY(image.layers, manager_.parts_.images.layers(call_, snapshot_->layer_digests));
+  spec_.params = merge_params(before.params, spec_.params);
+  inherit(std::move(image), promised);
+  return ok_status();
+}
+
 Status Creation::check() {
   HARENA_TRY(backend_, manager_.parts_.backends.find(spec_.backend));
   const auto& description = backend_.backend->describe();
   HARENA_TRY_STATUS(check_can_pause(backend_, spec_.idle_action, "idle_action"));
   HARENA_TRY_STATUS(check_can_pause(backend_, spec_.lifetime_action, "lifetime_action"));
+  if (!inherited_ && !spec_.snapshot.empty()) HARENA_TRY_STATUS(inherit_snapshot());
+  if (inherited_) {
+    // Nothing to say about images: it has its source's.
+    HARENA_TRY(spec_.params, backend_.check_params(spec_.params));
+    return ok_status();
+  }
   if (description.needs_image && spec_.image.empty()) {
     return make_error(ErrorCode::invalid_argument,
                       "the backend '" + spec_.backend + "' needs an image, such as root/base:v1");
@@ -62,6 +93,7 @@ Sandbox Creation::new_record() const {
   record.changed_ms = now;
   record.expires_ms = fresh_end(record, now);
   for (const auto& layer : image_.layers) record.layer_digests.push_back(layer.digest);
+  record.image_config = image_.config;
   return record;
 }
 
@@ -73,7 +105,7 @@ Result<std::optional<Sandbox>> Creation::claim() {
     HARENA_TRY(auto earlier, parts.repository.find_idempotent(call_, *key));
     if (earlier) return await(*std::move(earlier));
   }
-  if (!spec_.image.empty()) {
+  if (!spec_.image.empty() && !inherited_) {
     HARENA_TRY(image_, parts.images.resolve(call_, spec_.image, spec_.workspaces, spec_.toolkits));
   }
   id_ = SandboxId::generate(manager_.options_.edge_code, parts.random);
@@ -109,12 +141,20 @@ BackendCreateRequest Creation::backend_request() const {
           .labels = spec_.labels};
 }
 
-Status Creation::build() {
+Status Creation::make_folders() {
   HARENA_TRY_STATUS(make_private_folder(manager_.run_folder(*id_)));
-  HARENA_TRY_STATUS(make_private_folder(manager_.state_folder(*id_)));
+  return make_private_folder(manager_.state_folder(*id_));
+}
+
+Status Creation::build() {
+  HARENA_TRY_STATUS(make_folders());
   CallContext call = call_;
   call.cancel = live_->creation_cancel();
-  HARENA_TRY(created_, backend_.backend->create(call, backend_request()));
+  if (snapshot_) {
+    HARENA_TRY(created_, backend_.backend->restore(call, backend_request(), snapshot_->backend_state));
+  } else {
+    HARENA_TRY(created_, backend_.backend->create(call, backend_request()));
+  }
   if (!live_->creation_cancel()->load()) return ok_status();
   return make_error(ErrorCode::cancelled, "sandbox " + id_->str() + " was stopped while it was being created");
 }

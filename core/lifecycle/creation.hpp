@@ -21,10 +21,16 @@ class Creation {
   Result<Sandbox> run();
 
  private:
+  friend class Forking;
+  /// The image is known already, whatever its references mean by now; and what the machine promises.
+  void inherit(ImageStack image, const Resources& promised);
   Status check();
   /// The sandbox that the idempotency key made before, once its creation is over; nullopt: the claim is ours.
   Result<std::optional<Sandbox>> claim();
   Result<std::optional<Sandbox>> await(Sandbox earlier);
+  Status make_folders();
+  /// What isn't asked for is as in the snapshot's sandbox.
+  Status inherit_snapshot();
   Status build();
   Status publish();
   Error undo(Error error);
@@ -36,7 +42,9 @@ class Creation {
   CreateSpec spec_;
   BackendEntry backend_;
   Resources promised_;
+  std::optional<Snapshot> snapshot_;
   ImageStack image_;
+  bool inherited_ = false;
   std::optional<SandboxId> id_;
   LivePtr live_;
   BackendCreated created_;

@@ -52,6 +52,30 @@ Task<Result<Sandbox>> LocalEdge::stop(CallContext call, const SandboxId& id, std
   co_return co_await blocking(workers_, [&] { return manager_.stop(call, id, grace_ms); });
 }
 
+Task<Result<ForkOutcome>> LocalEdge::fork(CallContext call, const SandboxId& id, ForkSpec spec) {
+  co_return co_await blocking(workers_, [&] { return manager_.fork(call, id, spec); });
+}
+
+Task<Result<Snapshot>> LocalEdge::snapshot(CallContext call, const SandboxId& id, SnapshotSpec spec) {
+  co_return co_await blocking(workers_, [&] { return manager_.snapshot(call, id, spec); });
+}
+
+Task<Result<Sandbox>> LocalEdge::rollback(CallContext call, const SandboxId& id, const SandboxId& snapshot) {
+  co_return co_await blocking(workers_, [&] { return manager_.rollback(call, id, snapshot); });
+}
+
+Task<Result<Snapshot>> LocalEdge::get_snapshot(const SandboxId& id) {
+  co_return co_await blocking(workers_, [&] { return manager_.get_snapshot({}, id); });
+}
+
+Task<Result<SnapshotListing>> LocalEdge::list_snapshots(SnapshotFilter filter, std::string cursor, std::int64_t limit) {
+  co_return co_await blocking(workers_, [&] { return manager_.list_snapshots({}, filter, cursor, limit); });
+}
+
+Task<Status> LocalEdge::delete_snapshot(CallContext call, const SandboxId& id) {
+  co_return co_await blocking(workers_, [&] { return manager_.delete_snapshot(call, id); });
+}
+
 Task<Result<nlohmann::json>> LocalEdge::usage(const SandboxId& id) {
   co_return co_await blocking(workers_, [&] { return manager_.usage({}, id); });
 }

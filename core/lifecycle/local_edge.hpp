@@ -22,6 +22,12 @@ class LocalEdge final : public Edge {
   http::Task<Result<Sandbox>> pause(CallContext call, const SandboxId& id) override;
   http::Task<Result<Sandbox>> resume(CallContext call, const SandboxId& id) override;
   http::Task<Result<Sandbox>> stop(CallContext call, const SandboxId& id, std::int64_t grace_ms) override;
+  http::Task<Result<ForkOutcome>> fork(CallContext call, const SandboxId& id, ForkSpec spec) override;
+  http::Task<Result<Snapshot>> snapshot(CallContext call, const SandboxId& id, SnapshotSpec spec) override;
+  http::Task<Result<Sandbox>> rollback(CallContext call, const SandboxId& id, const SandboxId& snapshot) override;
+  http::Task<Result<Snapshot>> get_snapshot(const SandboxId& id) override;
+  http::Task<Result<SnapshotListing>> list_snapshots(SnapshotFilter filter, std::string cursor, std::int64_t limit) override;
+  http::Task<Status> delete_snapshot(CallContext call, const SandboxId& id) override;
   http::Task<Result<nlohmann::json>> usage(const SandboxId& id) override;
   http::Task<Result<std::unique_ptr<SandboxUse>>> use(CallContext call, const SandboxId& id) override;
 

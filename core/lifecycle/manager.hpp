@@ -18,6 +18,7 @@
 #include "core/lifecycle/backend_registry.hpp"
 #include "core/lifecycle/sandbox_table.hpp"
 #include "core/store/sandbox_repository.hpp"
+#include "core/store/snapshot_repository.hpp"
 #include "sdk/base/clock.hpp"
 #include "sdk/base/random.hpp"
 
@@ -34,6 +35,7 @@ struct LifecycleOptions {
 /// What the manager works with; everything outlives it. All thread-safe.
 struct LifecycleParts {
   SandboxRepository& repository;
+  SnapshotRepository& snapshots;
   const BackendRegistry& backends;
   ImageResolver& images;
   QuotaLedger& quotas;
@@ -57,6 +59,13 @@ class SandboxManager {
   Result<Sandbox> resume(const CallContext& call, const SandboxId& id);
   /// Idempotent. `why` is what the record keeps as its ending.
   Result<Sandbox> stop(const CallContext& call, const SandboxId& id, std::int64_t grace_ms, Ending why = {});
+  Result<ForkOutcome> fork(const CallContext& call, const SandboxId& id, const ForkSpec& spec);
+  Result<Snapshot> snapshot(const CallContext& call, const SandboxId& id, const SnapshotSpec& spec);
+  /// failed_precondition for a snapshot of another backend or of other image layers.
+  Result<Sandbox> rollback(const CallContext& call, const SandboxId& id, const SandboxId& snapshot);
+  Result<Snapshot> get_snapshot(const CallContext& call, const SandboxId& id);
+  Result<SnapshotListing> list_snapshots(const CallContext& call, const SnapshotFilter& filter, const std::string& cursor, std::int64_t limit);
+  Status delete_snapshot(const CallContext& call, const SandboxId& id);
   Result<nlohmann::json> usage(const CallContext& call, const SandboxId& id);
 
   /// Begins a use; resumes a paused sandbox first.
@@ -86,7 +95,13 @@ class SandboxManager {
 
  private:
   friend class Creation;
+  friend class Forking;
   friend class Recovery;
+  /// not_found for one that is being made or deleted.
+  Result<Snapshot> ready_snapshot(const CallContext& call, const SandboxId& id);
+  Result<Snapshot> take_snapshot(const CallContext& call, const Sandbox& source, const BackendEntry& entry, Snapshot snapshot);
+  Status drop_snapshot(Snapshot snapshot);
+  std::string snapshot_folder(const SandboxId& id) const;
 
   /// What a sandbox counts for in its project and above: its limits, defaults included.
   static QuotaAmount quota_of(const Sandbox& sandbox);

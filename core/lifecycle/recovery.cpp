@@ -17,6 +17,7 @@ Result<std::size_t> Recovery::run() {
     manager_.parts_.notice("error", "record " + damaged.key + " can't be read: " + damaged.error.describe());
   }
   for (const auto& record : living) recover_one(record);
+  mend_snapshots();
   sweep_backends();
   remove_orphan_folders(manager_.options_.run_dir + "/sandboxes");
   remove_orphan_folders(manager_.options_.state_dir + "/sandboxes");

@@ -19,6 +19,7 @@ class Recovery {
   void recover_one(const Sandbox& record);
   void undo_creation(const LivePtr& live, const BackendEntry& entry);
   void find_again(const LivePtr& live, const BackendEntry& entry);
+  void mend_snapshots();
   void sweep_backends();
   void remove_orphan_folders(const std::string& parent);
 

@@ -82,7 +82,23 @@ Status check_labels(const Labels& labels) {
   return ok_status();
 }
 
-Result<CreateSpec> parse_create_spec(const std::string& backend, const json& body) {
+namespace {
+
+Status parse_lineage(JsonFields& fields, CreateSpec& spec) {
+  HARENA_TRY(spec.forked_from, fields.string("forked_from", ""));
+  HARENA_TRY(spec.fork_count, fields.integer("fork_count", 0, 0, INT64_MAX));
+  return ok_status();
+}
+
+Status check_origin(const CreateSpec& spec) {
+  if (spec.snapshot.empty()) return ok_status();
+  if (spec.image.empty() && spec.workspaces.empty() && spec.toolkits.empty()) return ok_status();
+  return make_error(ErrorCode::invalid_argument,
+                    "the create request has a snapshot ('" + spec.snapshot.substr(0, 80) +
+                        "') beside an image, workspaces or toolkits; a snapshot has those of the sandbox that it was taken of");
+}
+
+Result<CreateSpec> parse_spec(const std::string& backend, const json& body, bool stored) {
   JsonFields fields(body, "the create request");
   CreateSpec spec;
   spec.backend = backend;
@@ -101,6 +117,8 @@ Result<CreateSpec> parse_create_spec(const std::string& backend, const json& bod
   HARENA_TRY(spec.annotations, fields.string_map("annotations"));
   HARENA_TRY(spec.params, fields.object("params"));
   HARENA_TRY(spec.idempotency_key, fields.string("idempotency_key", ""));
+  HARENA_TRY(spec.snapshot, fields.string("snapshot", ""));
+  if (stored) HARENA_TRY_STATUS(parse_lineage(fields, spec));
   HARENA_TRY_STATUS(fields.finish());
   HARENA_TRY(spec.project, ProjectPath::parse(project));
   if (!spec.task.empty()) HARENA_TRY_STATUS(check_name(spec.task, "task"));
@@ -108,13 +126,20 @@ Result<CreateSpec> parse_create_spec(const std::string& backend, const json& bod
   HARENA_TRY(spec.lifetime_action, idle_action_from(lifetime_action, "lifetime_action"));
   HARENA_TRY(spec.lifetime_restarts, parse_when_paused(when_paused, spec.lifetime_action));
   HARENA_TRY_STATUS(check_labels(spec.labels));
+  if (stored) return spec;
   HARENA_TRY_STATUS(check_annotations(spec.annotations));
   HARENA_TRY_STATUS(check_idempotency_key(spec.idempotency_key));
+  HARENA_TRY_STATUS(check_origin(spec));
   return spec;
 }
 
+}  // namespace
+
+Result<CreateSpec> parse_create_spec(const std::string& backend, const json& body) { return parse_spec(backend, body, false); }
+Result<CreateSpec> parse_stored_spec(const std::string& backend, const json& body) { return parse_spec(backend, body, true); }
+
 json to_json(const CreateSpec& spec) {
-  return {{"project", spec.project.str()},
+  json out = {{"project", spec.project.str()},
           {"task", spec.task},
           {"image", spec.image},
           {"workspaces", spec.workspaces},
@@ -129,6 +154,20 @@ json to_json(const CreateSpec& spec) {
           {"annotations", spec.annotations},
           {"params", spec.params},
           {"idempotency_key", spec.idempotency_key}};
+  // Only where they mean something: the hash of a request stays what it was in earlier releases.
+  if (!spec.snapshot.empty()) out["snapshot"] = spec.snapshot;
+  if (!spec.forked_from.empty()) out.update({{"forked_from", spec.forked_from}, {"fork_count", spec.fork_count}});
+  return out;
+}
+
+json merge_params(json before, const json& given) {
+  constexpr std::string_view kBytes = "_bytes";
+  for (const auto& [name, value] : given.items()) {
+    before.erase(name + std::string(kBytes));
+    if (name.ends_with(kBytes)) before.erase(name.substr(0, name.size() - kBytes.size()));
+    before[name] = value;
+  }
+  return before;
 }
 
 }  // namespace harena

@@ -50,6 +50,7 @@ Sandbox read_stored(const json& value, SandboxId id, CreateSpec spec) {
   sandbox.session_endpoint = value.at("session_endpoint").get<std::string>();
   sandbox.details = value.at("details");
   sandbox.layer_digests = value.at("layer_digests").get<std::vector<std::string>>();
+  sandbox.image_config = value.value("image_config", json::object());
   return sandbox;
 }
 
@@ -80,6 +81,7 @@ std::int64_t end_after(const Sandbox& sandbox, SandboxState before, std::int64_t
 json to_public_json(const Sandbox& sandbox) {
   json out = to_json(sandbox.spec);
   out.erase("idempotency_key");
+  out.erase("fork_count");
   out["id"] = sandbox.id.str();
   out["backend"] = sandbox.spec.backend;
   out["state"] = to_string(sandbox.state);
@@ -107,7 +109,8 @@ json to_stored_json(const Sandbox& sandbox) {
           {"backend_state", sandbox.backend_state},
           {"session_endpoint", sandbox.session_endpoint},
           {"details", sandbox.details},
-          {"layer_digests", sandbox.layer_digests}};
+          {"layer_digests", sandbox.layer_digests},
+          {"image_config", sandbox.image_config}};
 }
 
 Result<Sandbox> sandbox_from_stored_json(const json& value) {
@@ -117,7 +120,7 @@ Result<Sandbox> sandbox_from_stored_json(const json& value) {
                                                   "; this release reads 1");
     }
     HARENA_TRY(auto id, SandboxId::parse(value.at("id").get<std::string>()));
-    HARENA_TRY(auto spec, parse_create_spec(value.at("backend").get<std::string>(), value.at("spec")));
+    HARENA_TRY(auto spec, parse_stored_spec(value.at("backend").get<std::string>(), value.at("spec")));
     return read_stored(value, std::move(id), std::move(spec));
   } catch (const std::exception& problem) {
     return make_error(ErrorCode::data_loss, std::string("a stored sandbox can't be read: ") + problem.what());

@@ -54,12 +54,19 @@ struct CreateSpec {
   Labels annotations;
   nlohmann::json params = nlohmann::json::object();  ///< the backend's own; checked against its schema
   std::string idempotency_key;                       ///< empty: none
+  /// A snapshot's id or name, in place of an image. What isn't given is as it was in the sandbox that it was taken of.
+  std::string snapshot;
+  /// Of a forked child, never given by a caller: its source, and how many the fork was asked for.
+  std::string forked_from;
+  std::int64_t fork_count = 0;
 };
 
 /// Parses the body of POST /v1/backends/{backend}/sandboxes. Unknown keys are invalid_argument naming the nearest
 /// right one; so are sizes and times that aren't numbers, negative or over the limits above.
 Result<CreateSpec> parse_create_spec(const std::string& backend, const nlohmann::json& body);
-/// The canonical form: parse_create_spec of it gives an equal spec. Its hash tells whether two creates under one
+/// The same for what to_json wrote: with the members that no caller may give.
+Result<CreateSpec> parse_stored_spec(const std::string& backend, const nlohmann::json& body);
+/// The canonical form: parse_stored_spec of it gives an equal spec. Its hash tells whether two creates under one
 /// idempotency key ask for the same.
 nlohmann::json to_json(const CreateSpec& spec);
 
@@ -101,12 +108,15 @@ struct Sandbox {
   std::string session_endpoint;           ///< never shown
   nlohmann::json details = nlohmann::json::object();  ///< what the backend tells of it
   std::vector<std::string> layer_digests;
+  nlohmann::json image_config = nlohmann::json::object();  ///< of the image, as its commands need it; never shown
 };
 
 /// The absolute end of a sandbox in the state that it has, were its lifetime_s to begin now; 0: none.
 std::int64_t fresh_end(const Sandbox& sandbox, std::int64_t now_ms);
 /// Its end after a change of state from `before`: what lifetime_restarts says.
 std::int64_t end_after(const Sandbox& sandbox, SandboxState before, std::int64_t now_ms);
+/// `given` over `before`, parameter by parameter; a size in either spelling ("memory", "memory_bytes") replaces the other.
+nlohmann::json merge_params(nlohmann::json before, const nlohmann::json& given);
 
 /// For the API: without backend_state and endpoint.
 nlohmann::json to_public_json(const Sandbox& sandbox);

@@ -21,7 +21,7 @@ json layers_json(const std::vector<LayerFile>& layers) {
   return list;
 }
 
-std::string request_text(const BackendCreateRequest& request, const json& params) {
+json request_json(const BackendCreateRequest& request, const json& params) {
   return json{{"sandbox_id", request.sandbox_id.str()},
               {"run_dir", request.run_dir},
               {"state_dir", request.state_dir},
@@ -29,9 +29,10 @@ std::string request_text(const BackendCreateRequest& request, const json& params
               {"layers", layers_json(request.layers)},
               {"image_config", request.image_config},
               {"env", json::object()},
-              {"labels", request.labels}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+              {"labels", request.labels}};
 }
+
+std::string text_of(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::optional<BackendRecovered::Status> recovered_status(const std::string& name) {
   using Status = BackendRecovered::Status;
@@ -70,12 +71,21 @@ Result<BackendProbe> BackendAdapter::probe(const CallContext& call) {
 }
 
 Result<BackendCreated> BackendAdapter::create(const CallContext& call, const BackendCreateRequest& request) {
-  HARENA_TRY(const auto params, params_schema_->apply(request.params, "params"));
-  const std::string text = request_text(request, params);
+  HARENA_TRY(const auto wanted, request_of(request));
+  const std::string text = text_of(wanted);
   HARENA_TRY(const auto document, caller_.call(call, "create", [&](void* self, const harena_call* record) {
     return table_.create(self, record, to_abi(text));
   }));
-  ResultReader read(caller_, "create", document);
+  return read_created("create", document);
+}
+
+Result<json> BackendAdapter::request_of(const BackendCreateRequest& request) const {
+  HARENA_TRY(const auto params, params_schema_->apply(request.params, "params"));
+  return request_json(request, params);
+}
+
+Result<BackendCreated> BackendAdapter::read_created(const char* verb, const json& document) const {
+  ResultReader read(caller_, verb, document);
   BackendCreated created{read.string("state"), read.string_or("session_endpoint", ""), read.object("details")};
   read.require(created.state.size() <= kMaxStateBlobBytes,
                "gave a state of " + std::to_string(created.state.size()) + " bytes; at most " +

@@ -28,10 +28,19 @@ class BackendAdapter final : public Backend {
   Result<nlohmann::json> usage(const CallContext& call, const SandboxId& id) override;
   Result<nlohmann::json> pause(const CallContext& call, const SandboxId& id) override;
   Result<nlohmann::json> resume(const CallContext& call, const SandboxId& id) override;
+  Result<std::vector<Result<BackendCreated>>> fork(const CallContext& call, const SandboxId& id,
+                                                   const std::vector<BackendCreateRequest>& requests) override;
+  Result<BackendSnapshot> snapshot(const CallContext& call, const SandboxId& id, const SandboxId& snapshot_id,
+                                   const std::string& dir) override;
+  Result<BackendCreated> restore(const CallContext& call, const BackendCreateRequest& request,
+                                 const std::string& snapshot_state) override;
+  Status rollback(const CallContext& call, const SandboxId& id, const std::string& snapshot_state) override;
 
  private:
   BackendAdapter(PluginCaller caller, const harena_backend& table) : caller_(std::move(caller)), table_(table) {}
   Status read_description();
+  Result<BackendCreated> read_created(const char* verb, const nlohmann::json& document) const;
+  Result<nlohmann::json> request_of(const BackendCreateRequest& request) const;
   /// A function of (self, call, sandbox id).
   using IdFunction = harena_status (*)(void*, const harena_call*, harena_str);
   Result<nlohmann::json> optional_verb(const CallContext& call, const char* verb, IdFunction function,

@@ -39,11 +39,4 @@ Result<BackendDescription> parse_description(const PluginCaller& caller, const j
   return description;
 }
 
-Error absent_verb(const BackendDescription& description, const std::string& verb) {
-  std::string have;
-  for (const auto& one : description.verbs) have += (have.empty() ? "" : ", ") + one;
-  return make_error(ErrorCode::unimplemented, "the backend '" + description.name + "' has no verb '" + verb +
-                                                  "'; of the optional ones it has " + (have.empty() ? "none" : have));
-}
-
 }  // namespace harena

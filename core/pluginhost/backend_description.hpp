@@ -14,7 +14,4 @@ namespace harena {
 Result<BackendDescription> parse_description(const PluginCaller& caller, const nlohmann::json& document,
                                              const std::vector<std::string>& functions);
 
-/// unimplemented: "the backend 'container' has no verb 'fork'; it has pause, resume".
-Error absent_verb(const BackendDescription& description, const std::string& verb);
-
 }  // namespace harena

@@ -94,7 +94,8 @@ Result<json> PluginCaller::call(const CallContext& context, std::string_view ver
   }
   if (outcome->empty()) return json::object();
   auto document = json::parse(*outcome, nullptr, false);
-  if (document.is_object()) return document;
+  // fork alone answers a list: one entry a child.
+  if (document.is_object() || (verb == "fork" && document.is_array())) return document;
   return broken(verb, "gave a result that is no JSON object: " + clean_text(*outcome, 200));
 }
 

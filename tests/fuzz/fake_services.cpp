@@ -48,6 +48,12 @@ class FakeEdge final : public Edge {
   http::Task<Result<Sandbox>> pause(CallContext, const SandboxId& id) override { co_return running_sandbox(id); }
   http::Task<Result<Sandbox>> resume(CallContext, const SandboxId& id) override { co_return running_sandbox(id); }
   http::Task<Result<Sandbox>> stop(CallContext, const SandboxId& id, std::int64_t) override { co_return running_sandbox(id); }
+  http::Task<Result<ForkOutcome>> fork(CallContext, const SandboxId&, ForkSpec) override { co_return nothing_here(); }
+  http::Task<Result<Snapshot>> snapshot(CallContext, const SandboxId&, SnapshotSpec) override { co_return nothing_here(); }
+  http::Task<Result<Sandbox>> rollback(CallContext, const SandboxId&, const SandboxId&) override { co_return nothing_here(); }
+  http::Task<Result<Snapshot>> get_snapshot(const SandboxId&) override { co_return nothing_here(); }
+  http::Task<Result<SnapshotListing>> list_snapshots(SnapshotFilter, std::string, std::int64_t) override { co_return nothing_here(); }
+  http::Task<Status> delete_snapshot(CallContext, const SandboxId&) override { co_return nothing_here(); }
   http::Task<Result<nlohmann::json>> usage(const SandboxId&) override { co_return nlohmann::json::object(); }
   http::Task<Result<std::unique_ptr<SandboxUse>>> use(CallContext, const SandboxId& id) override {
     std::unique_ptr<SandboxUse> use = std::make_unique<FakeUse>(running_sandbox(id), endpoint_);

@@ -18,6 +18,9 @@ class NoImages final : public ImageResolver {
                              const std::vector<std::string>&) override {
     return ImageStack{};
   }
+  Result<std::vector<LayerFile>> layers(const CallContext&, const std::vector<std::string>&) override {
+    return std::vector<LayerFile>();
+  }
 };
 
 class Bench {
@@ -37,11 +40,12 @@ class Bench {
     manager.reset();
     quotas = std::make_unique<QuotaLedger>();
     repository = std::make_unique<SandboxRepository>(store);
+    snapshots = std::make_unique<SnapshotRepository>(store);
     LifecycleOptions options{.edge_code = "edge1", .run_dir = folder + "/run", .state_dir = folder + "/state"};
     options.admission = limits;
     options.host_room = [] { return HostRoom{INT64_MAX, INT64_MAX}; };
     manager = std::make_unique<SandboxManager>(
-        options, LifecycleParts{.repository = *repository, .backends = registry, .images = images, .quotas = *quotas,
+        options, LifecycleParts{.repository = *repository, .snapshots = *snapshots, .backends = registry, .images = images, .quotas = *quotas,
                                 .clock = clock, .random = random,
                                 .notice = [this](std::string, std::string text) { notices.push_back(text); }});
   }
@@ -74,6 +78,7 @@ class Bench {
   std::vector<std::string> notices;
   std::unique_ptr<QuotaLedger> quotas;
   std::unique_ptr<SandboxRepository> repository;
+  std::unique_ptr<SnapshotRepository> snapshots;
   std::unique_ptr<SandboxManager> manager;
 };
 

@@ -2,6 +2,7 @@
 // FakeBackend: a Backend in memory for the core's own tests, with scripted failures. Its "machine" outlives managers, as
 // a real backend's sandboxes outlive harenad.
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -17,7 +18,8 @@ class FakeBackend final : public Backend {
   explicit FakeBackend(std::string name = "fake") {
     description_.name = std::move(name);
     description_.params_schema = nlohmann::json::object();
-    description_.verbs = {"pause", "resume"};
+    description_.verbs = {"pause", "resume", "fork", "snapshot", "restore", "rollback"};
+    description_.kept = {{"fork", "filesystem"}};
     description_.needs_image = false;
   }
 
@@ -67,6 +69,35 @@ class FakeBackend final : public Backend {
     set(id, BackendRecovered::Status::running);
     return nlohmann::json::object();
   }
+
+  /// A child whose "child" script fails is that error.
+  Result<std::vector<Result<BackendCreated>>> fork(const CallContext& call, const SandboxId& id,
+                                                   const std::vector<BackendCreateRequest>& requests) override {
+    HARENA_TRY_STATUS(ask("fork", id));
+    std::vector<Result<BackendCreated>> children;
+    for (const auto& request : requests) {
+      const Status wanted = ask("child", request.sandbox_id);
+      children.push_back(wanted.ok() ? create(call, request) : Result<BackendCreated>(wanted.error()));
+    }
+    return children;
+  }
+  Result<BackendSnapshot> snapshot(const CallContext&, const SandboxId& id, const SandboxId& snapshot_id, const std::string& dir) override {
+    HARENA_TRY_STATUS(ask("snapshot", id));
+    if (!std::filesystem::is_empty(dir)) return make_error(ErrorCode::internal, dir + " isn't empty");
+    return BackendSnapshot{"snapshot-" + snapshot_id.str(), "filesystem", {{"how", "frozen"}}};
+  }
+  Result<BackendCreated> restore(const CallContext& call, const BackendCreateRequest& request, const std::string& state) override {
+    HARENA_TRY_STATUS(ask("restore", request.sandbox_id));
+    restored.push_back(state);
+    return create(call, request);
+  }
+  Status rollback(const CallContext&, const SandboxId& id, const std::string& state) override {
+    HARENA_TRY_STATUS(ask("rollback", id));
+    restored.push_back(state);
+    return ok_status();
+  }
+  /// The states that restore and rollback were called with.
+  std::vector<std::string> restored;
 
   std::size_t alive() const {
     std::lock_guard lock(mutex_);
