@@ -43,7 +43,7 @@ GTEST_OUTPUT="xml:$results/" ctest --test-dir "$build" --output-on-failure -j "$
 step "pytest"
 # A run in the background, without job control, inherits an ignored SIGINT, which shells in the tests couldn't trap.
 HARENA_BUILD_DIR=$build HARENA_SOURCE_DIR=$PWD PYTHONPATH=$PWD/sdk/python \
-  env --default-signal=INT,QUIT timeout --foreground 1800 "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --junitxml "$results/pytest.junit" sdk/python/tests tests || status=1
+  env --default-signal=INT,QUIT timeout --foreground 3600 "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --junitxml "$results/pytest.junit" sdk/python/tests tests || status=1
 
 step "totals"
 "$venv/bin/python" tests/totals.py "$results" || status=1

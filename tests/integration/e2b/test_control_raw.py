@@ -294,3 +294,15 @@ def test_a_frontends_credential_is_refused_from_outside(raw, harenad):
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request)
         assert refused.value.code == 401
+
+
+def test_a_crash_loses_nothing(raw, harenad, e2b_env):
+    """The plugin keeps nothing: after kill -9 the sandboxes, their metadata and their tokens are as they were."""
+    made = make(raw, metadata={"a": "b"}, network={"allowPublicTraffic": False}, autoPause=True)
+    before = raw("GET", "/sandboxes/" + made["sandboxID"])[2]
+    address = e2b_env["E2B_API_URL"].removeprefix("http://")
+    harenad.kill()
+    harenad.restart(lambda config: config["plugins"]["e2b"]["config"].update(listen=address))
+    assert raw("GET", "/sandboxes/" + made["sandboxID"])[2] == before
+    status, _, again = raw("POST", f"/v2/sandboxes/{made['sandboxID']}/connect", {"timeout": 1})
+    assert status == 200 and again == made
