@@ -34,7 +34,7 @@ async function cloneInto(sandbox, repository, scratch) {
 
 async function runTests(sandbox) {
   try {
-    return [true, (await sandbox.commands.run('python3 test_calc.py', { cwd: REPOSITORY })).stdout]
+    return [true, (await sandbox.commands.run('python3 -B test_calc.py', { cwd: REPOSITORY })).stdout]
   } catch (failed) {
     if (!(failed instanceof CommandExitError)) throw failed
     return [false, failed.stdout + failed.stderr]

@@ -33,7 +33,7 @@ def clone_into(sandbox, repository):
 
 def run_tests(sandbox):
     try:
-        done = sandbox.commands.run("python3 test_calc.py", cwd=REPOSITORY)
+        done = sandbox.commands.run("python3 -B test_calc.py", cwd=REPOSITORY)
         return True, done.stdout
     except CommandExitException as failed:
         return False, failed.stdout + failed.stderr
