@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source deploy/packages.sh
 as_root_or_explain
-known=(build api batch create containers commands output files idle shim)
+known=(build api batch create containers commands output files idle shim e2b)
 for name in "$@"; do
   [[ $name == all || " ${known[*]} " == *" $name "* ]] || { echo "error: unknown bench '$name'; known: ${known[*]} all" >&2; exit 1; }
 done
@@ -27,7 +27,7 @@ fi
 
 [[ $wanted == build ]] && exit 0
 cmake --build "$build" --target harenad harena harena-shim harena-container-launcher http_bench exec_bench shim_bench beast_files container_create_bench container_floor \
-  harena_plugin_container_module harena_plugin_imagestore-local_module harena_plugin_statestore-sqlite_module >/dev/null
+  harena_plugin_e2b_module harena_plugin_container_module harena_plugin_imagestore-local_module harena_plugin_statestore-sqlite_module >/dev/null
 export HARENA_BUILD_DIR=$build PYTHONPATH=$PWD/sdk/python
 for name in api batch commands output; do
   if wants $name; then /usr/bin/python3 bench/service_bench.py $name; fi
@@ -37,3 +37,9 @@ if wants containers; then /usr/bin/python3 bench/containers_bench.py all; fi
 if wants idle; then /usr/bin/python3 bench/idle_streams.py; fi
 if wants files; then /usr/bin/python3 bench/files/files_bench.py; fi
 if wants shim; then "$build/bin/shim_bench" 2000 1 && "$build/bin/shim_bench" 2000 64; fi
+if wants e2b; then
+  # The SDK as the tests have it; pytest for their fixtures.
+  venv=$PWD/build/dev/venv
+  tests/integration/e2b/setup.sh "$build" "$venv/bin/python"
+  HARENA_SOURCE_DIR=$PWD "$venv/bin/python" -m pytest -q -s -p no:cacheprovider tests/integration/e2b/bench_sdk.py
+fi

@@ -42,7 +42,8 @@ class Harenad:
         self.process = None
         self.program = str(BUILD / "bin" / "harenad")
         self.about = {}
-        number = os.getpid() % 1000
+        ranges = 256 if os.environ.get("HARENA_LONG_TESTS") == "1" else 32  # of user ids: one a sandbox
+        number = os.getpid() % (32_000 // ranges)
         self.config.write_text(json.dumps({
             "api": {"listen": "127.0.0.1:0"},
             "health": {"listen": "127.0.0.1:0"},
@@ -50,7 +51,7 @@ class Harenad:
             "run_dir": str(self.run),
             "plugin_dirs": [str(BUILD / "plugins")],
             "plugins": {"container": {"config": {
-                "instance": INSTANCE, "id_base": (33_000 + number * 32) * 65536, "id_ranges": 32}}, **frontends()},
+                "instance": INSTANCE, "id_base": (33_000 + number * ranges) * 65536, "id_ranges": ranges}}, **frontends()},
         }))
 
     def spawn(self, program=None):

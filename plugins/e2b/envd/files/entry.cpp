@@ -16,8 +16,19 @@ namespace {
 constexpr int kMaxLinks = 40;  // as Linux follows
 constexpr std::uint32_t kPermissionBits = 0777;
 
+Task<const json*> cached_stat(SandboxCall& call, StatCache& known, std::string path) {
+  auto found = known.find(path);
+  if (found == known.end()) {
+    auto stat = co_await stat_file(call, path, false);
+    json value;
+    if (stat) value = std::move(*stat);
+    found = known.emplace(std::move(path), std::move(value)).first;
+  }
+  co_return &found->second;
+}
+
 /// Where a path leads with every symlink followed; the path itself where something on its way is missing.
-Task<std::string> real_path(SandboxCall& call, std::string path) {
+Task<std::string> real_path(SandboxCall& call, StatCache& known, std::string path) {
   std::deque<std::string> todo;
   for (auto& part : split(path, '/')) todo.push_back(std::move(part));
   std::string done;
@@ -31,8 +42,8 @@ Task<std::string> real_path(SandboxCall& call, std::string path) {
       continue;
     }
     const auto next = done + "/" + part;
-    auto stat = co_await stat_file(call, next, false);
-    if (!stat) co_return path;
+    const auto* stat = co_await cached_stat(call, known, next);
+    if (stat->is_null()) co_return path;
     if (stat->value("type", "") != "symlink") {
       done = next;
       continue;
@@ -46,11 +57,11 @@ Task<std::string> real_path(SandboxCall& call, std::string path) {
   co_return done.empty() ? "/" : done;
 }
 
-Task<Status> complete_link(SandboxCall& call, EntryInfo& entry, const std::string& path) {
-  const auto target = co_await real_path(call, path);
+Task<Status> complete_link(SandboxCall& call, StatCache& known, EntryInfo& entry, const std::string& path) {
+  const auto target = co_await real_path(call, known, path);
   entry.set_symlink_target(as_utf8(target));
-  auto there = co_await stat_file(call, target, false);
-  const auto type = there ? there->value("type", "") : std::string();
+  const auto* there = co_await cached_stat(call, known, target);
+  const auto type = there->is_object() ? there->value("type", "") : std::string();
   if (type.empty() || type == "symlink") {
     entry.set_type(filesystem::FILE_TYPE_UNSPECIFIED);  // it leads nowhere
     entry.set_mode(0);
@@ -137,14 +148,15 @@ Task<Result<std::map<std::string, std::string>>> read_metadata(SandboxCall& call
   co_return all;
 }
 
-Task<Result<EntryInfo>> full_entry(SandboxCall& call, json stat, std::string path) {
+Task<Result<EntryInfo>> full_entry(SandboxCall& call, json stat, std::string path, StatCache& known) {
   auto entry = plain_entry(stat, path);
   HARENA_CO_TRY(const auto* accounts, co_await call.accounts());
   entry.set_owner(accounts->user_name(stat.value("uid", 0u)));
   entry.set_group(accounts->group_name(stat.value("gid", 0u)));
   const auto type = stat.value("type", "");
+  known[path] = std::move(stat);
   if (type == "symlink") {
-    HARENA_CO_TRY_STATUS(co_await complete_link(call, entry, path));
+    HARENA_CO_TRY_STATUS(co_await complete_link(call, known, entry, path));
   }
   if (type == "file") {
     HARENA_CO_TRY(const auto metadata, co_await read_metadata(call, path));
@@ -155,7 +167,8 @@ Task<Result<EntryInfo>> full_entry(SandboxCall& call, json stat, std::string pat
 
 Task<Result<EntryInfo>> entry_at(SandboxCall& call, std::string path) {
   HARENA_CO_TRY(auto stat, co_await stat_file(call, path, false));
-  co_return co_await full_entry(call, std::move(stat), std::move(path));
+  StatCache known;
+  co_return co_await full_entry(call, std::move(stat), std::move(path), known);
 }
 
 }  // namespace harena::e2b

@@ -27,8 +27,12 @@ filesystem::EntryInfo plain_entry(const nlohmann::json& stat, const std::string&
 
 /// The stat of the path itself, or of what a symlink there leads to. not_found as the API says it.
 http::Task<Result<nlohmann::json>> stat_file(SandboxCall& call, std::string path, bool follow);
+/// What paths are, by path, as they were found in the course of one request: the links of a folder mostly lead to the same places.
+/// Null: there is nothing.
+using StatCache = std::map<std::string, nlohmann::json>;
+
 /// All of an entry: the names of its owner and group, where a symlink leads and what is there, metadata.
-http::Task<Result<filesystem::EntryInfo>> full_entry(SandboxCall& call, nlohmann::json stat, std::string path);
+http::Task<Result<filesystem::EntryInfo>> full_entry(SandboxCall& call, nlohmann::json stat, std::string path, StatCache& known);
 http::Task<Result<filesystem::EntryInfo>> entry_at(SandboxCall& call, std::string path);
 /// Metadata of a file; empty where there is none, or no such attributes at all.
 http::Task<Result<std::map<std::string, std::string>>> read_metadata(SandboxCall& call, std::string path);

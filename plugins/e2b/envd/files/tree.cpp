@@ -63,7 +63,7 @@ class Lister {
       const auto name = bytes_member(stat, "name");
       const auto path = (folder == "/" ? "" : folder) + "/" + name;
       const bool deeper = stat.value("type", "") == "dir" && level < depth_;
-      HARENA_CO_TRY(auto entry, co_await full_entry(call_, std::move(stat), path));
+      HARENA_CO_TRY(auto entry, co_await full_entry(call_, std::move(stat), path, known_));
       found.push_back(std::move(entry));
       if (deeper) {
         HARENA_CO_TRY_STATUS(co_await list(path, level + 1));
@@ -77,6 +77,7 @@ class Lister {
  private:
   SandboxCall& call_;
   std::uint32_t depth_;
+  StatCache known_;
 };
 
 }  // namespace
