@@ -1,6 +1,6 @@
 """A container's life through the API beside what a user would pick instead: bare floor, bwrap, runc, podman.
 
-Usage: containers_bench.py [life|burst|idle|neighbours|all] [ROUNDS], with HARENA_BUILD_DIR set (bench/run.sh does). Every round takes
+Usage: containers_bench.py [life|burst|idle|neighbours|fork|all] [ROUNDS], with HARENA_BUILD_DIR set (bench/run.sh does). Every round takes
 one of each, so that a busy machine is busy for all; figures are medians and their ratios. It starts a daemon of its own on free ports
 and leaves nothing behind.
 """
@@ -23,7 +23,7 @@ sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "sdk" / "pyt
 from conftest import IMAGE, Harenad, remove_own_cgroups, stop_everything  # noqa: E402
 from http_api import Api  # noqa: E402
 
-KEEP_RATIO_OF_FLOOR, KEEP_RATIO_OF_RUNC = 3.0, 3.0
+KEEP_RATIO_OF_FLOOR, KEEP_RATIO_OF_RUNC, KEEP_RATIO_OF_CREATE = 3.0, 3.0, 1.3
 
 
 def milliseconds(body):
@@ -188,6 +188,36 @@ def bench_neighbours(daemon, seconds=10):
         box.stop()
 
 
+def bench_fork(daemon, rounds):
+    """A create and a fork in turns, both through the API; the source has written something since its last fork."""
+    api = Api(daemon)
+    source = api.create(IMAGE)
+    first = api.call("POST", f"{source.path}/fork", {})["results"][0]["sandbox"]["id"]
+    taken = {"create": [], "fork": [], "fork, nothing new": [], "fork of 8, each": []}
+    ended = [first]
+
+    def create():
+        ended.append(api.create(IMAGE).id)
+
+    def fork(count=1):
+        answer = api.call("POST", f"{source.path}/fork", {"count": count})
+        ended.extend(one["sandbox"]["id"] for one in answer["results"])
+
+    for number in range(rounds):
+        taken["create"].append(milliseconds(create))
+        source.run(f"echo {number} >> /log; mkdir -p /d; echo {number} > /d/{number}")
+        taken["fork"].append(milliseconds(fork))
+        taken["fork, nothing new"].append(milliseconds(fork))
+        taken["fork of 8, each"].append(milliseconds(lambda: fork(8)) / 8)
+        while ended:
+            api.call("POST", f"/sandboxes/{ended.pop()}/stop", {})
+    source.stop()
+    medians = {name: statistics.median(values) for name, values in taken.items()}
+    for name, value in medians.items():
+        print(f"  {name:18} {value:8.2f} ms   {value / medians['create']:5.2f} x create   p90 {sorted(taken[name])[len(taken[name]) * 9 // 10]:8.2f}")
+    print(f"  container fork: {medians['fork'] / medians['create']:.2f} x create (promised: at most {KEEP_RATIO_OF_CREATE})")
+
+
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else "all"
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 50
@@ -210,6 +240,8 @@ def main():
             bench_idle(daemon)
         if what in ("neighbours", "all"):
             bench_neighbours(daemon)
+        if what in ("fork", "all"):
+            bench_fork(daemon, rounds)
     finally:
         stop_everything(daemon)
         daemon.stop()

@@ -45,6 +45,11 @@ Task<Result<Sandbox>> Fleet::create_on(const std::string& node, CallContext call
 Task<Result<Sandbox>> Fleet::create(CallContext call, CreateSpec spec) {
   const auto nodes = nodes_();
   HARENA_CO_TRY_STATUS(check_known(nodes, spec.backend));
+  if (!spec.snapshot.empty()) {
+    // Where the snapshot is, and nowhere else.
+    HARENA_CO_TRY(const auto id, SandboxId::parse(spec.snapshot));
+    co_return co_await create_on(std::string(id.edge_code()), std::move(call), std::move(spec));
+  }
   const auto in_flight = kind_ == TableKind::live ? InFlight() : in_flight_.snapshot();
   const PlacementRequest request{.backend = spec.backend, .demand = demand_of(spec)};
   const PlacementInput input{nodes, in_flight, request};
@@ -81,6 +86,36 @@ Task<Result<SandboxPage>> Fleet::list(SandboxFilter filter, std::string cursor, 
     cursor.clear();
   }
   co_return page;
+}
+
+Task<Result<SnapshotListing>> Fleet::list_snapshots(SnapshotFilter filter, std::string cursor, std::int64_t limit) {
+  // In the order of list().
+  SnapshotListing page;
+  for (const auto& [code, edge] : edges_) {
+    if (!cursor.empty() && code < cursor.substr(0, kEdgeCodeLength)) continue;
+    const auto room = limit - static_cast<std::int64_t>(page.snapshots.size());
+    HARENA_CO_TRY(auto part, co_await edge->list_snapshots(filter, cursor, room));
+    std::move(part.snapshots.begin(), part.snapshots.end(), std::back_inserter(page.snapshots));
+    page.next_cursor = part.next_cursor;
+    const bool full = static_cast<std::int64_t>(page.snapshots.size()) == limit;
+    if (page.next_cursor.empty() && full && code != edges_.rbegin()->first) page.next_cursor = page.snapshots.back().id.str();
+    if (!page.next_cursor.empty()) break;
+    cursor.clear();
+  }
+  co_return page;
+}
+
+Task<Result<std::optional<Snapshot>>> Fleet::find_snapshot(ProjectPath project, std::string name) {
+  SnapshotFilter filter{.project = project, .name = std::move(name)};
+  std::string cursor;
+  do {
+    HARENA_CO_TRY(auto page, co_await list_snapshots(filter, cursor, 1'000));
+    for (auto& snapshot : page.snapshots) {
+      if (snapshot.spec.project == project) co_return std::optional<Snapshot>(std::move(snapshot));
+    }
+    cursor = page.next_cursor;
+  } while (!cursor.empty());
+  co_return std::optional<Snapshot>();
 }
 
 Task<std::vector<BackendListing>> Fleet::backends() {

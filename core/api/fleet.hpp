@@ -37,6 +37,9 @@ class Fleet {
   Result<Edge*> edge_of(const SandboxId& id) const;
   /// Over all edges, by id.
   http::Task<Result<SandboxPage>> list(SandboxFilter filter, std::string cursor, std::int64_t limit);
+  http::Task<Result<SnapshotListing>> list_snapshots(SnapshotFilter filter, std::string cursor, std::int64_t limit);
+  /// By its name in exactly this project; nullopt: there is none.
+  http::Task<Result<std::optional<Snapshot>>> find_snapshot(ProjectPath project, std::string name);
   /// What each backend is on the edges that have it; the first edge's word where they agree on the name.
   http::Task<std::vector<BackendListing>> backends();
   std::vector<NodeView> nodes() const { return nodes_(); }

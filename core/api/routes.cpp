@@ -6,12 +6,13 @@
 #include "core/api/openapi.hpp"
 #include "core/api/sandbox_routes.hpp"
 #include "core/api/session_gate.hpp"
+#include "core/api/snapshot_routes.hpp"
 
 namespace harena {
 
 struct ApiRoutes::Rooms {
   Rooms(ApiServices& services, const http::Router& all)
-      : sandboxes(services), directory(services), images(services), installation(services), sessions(services),
+      : sandboxes(services), snapshots(services), directory(services), images(services), installation(services), sessions(services),
         fleet(services.fleet), router(all) {}
 
   http::Task<Result<Reply>> openapi(ApiCall&) {
@@ -20,6 +21,7 @@ struct ApiRoutes::Rooms {
   }
 
   SandboxRoutes sandboxes;
+  SnapshotRoutes snapshots;
   DirectoryRoutes directory;
   ImageRoutes images;
   InstallationRoutes installation;
@@ -34,6 +36,7 @@ ApiRoutes::~ApiRoutes() = default;
 
 void ApiRoutes::add_to(ApiRouter& gate) {
   rooms_->sandboxes.add_to(gate);
+  rooms_->snapshots.add_to(gate);
   rooms_->directory.add_to(gate);
   rooms_->images.add_to(gate);
   rooms_->installation.add_to(gate);

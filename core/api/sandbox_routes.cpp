@@ -3,6 +3,7 @@
 #include "core/api/batch.hpp"
 #include "core/api/image_access.hpp"
 #include "core/api/sandbox_access.hpp"
+#include "core/api/snapshot_routes.hpp"
 #include "core/model/json_fields.hpp"
 #include "sdk/base/text.hpp"
 
@@ -14,7 +15,6 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t kMaxGraceMs = 600'000;
-constexpr std::int64_t kMaxForkCount = 1'000;
 
 Result<SandboxFilter> parse_states(SandboxFilter filter, std::string_view text) {
   for (const auto& name : split(text, ',')) {
@@ -106,17 +106,27 @@ Task<Result<Sandbox>> create_sandbox(ApiServices& services, const Principal& pri
   HARENA_CO_TRY(auto spec, parse_create_spec(backend, body));
   HARENA_CO_TRY_STATUS(services.iam.authorize(principal, Permission::sandbox_create, spec.project));
   HARENA_CO_TRY_STATUS(check_may_use_images(services.iam, principal, spec));
+  if (!spec.snapshot.empty()) {
+    const auto project = spec.project;
+    HARENA_CO_TRY(const auto snapshot, co_await permitted_snapshot(services, principal, Permission::sandbox_read, spec.snapshot, project));
+    spec.snapshot = snapshot.id.str();
+  }
   co_return co_await services.fleet.create(std::move(context), std::move(spec));
+}
+
+Status take_idempotency_key(const ApiCall& call, json& body) {
+  const auto key = call.request.header("Idempotency-Key");
+  if (!key || !body.is_object()) return ok_status();
+  if (body.contains("idempotency_key") && body["idempotency_key"] != std::string(*key)) {
+    return make_error(ErrorCode::invalid_argument, "the header Idempotency-Key and the body's idempotency_key differ");
+  }
+  body["idempotency_key"] = std::string(*key);
+  return ok_status();
 }
 
 SandboxRoutes::Answer SandboxRoutes::create(ApiCall& call) {
   HARENA_CO_TRY(auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
-  if (const auto key = call.request.header("Idempotency-Key")) {
-    if (body.is_object() && body.contains("idempotency_key") && body["idempotency_key"] != std::string(*key)) {
-      co_return make_error(ErrorCode::invalid_argument, "the header Idempotency-Key and the body's idempotency_key differ");
-    }
-    if (body.is_object()) body["idempotency_key"] = std::string(*key);
-  }
+  HARENA_CO_TRY_STATUS(take_idempotency_key(call, body));
   const auto asked_ms = services_.clock.wall_ms();
   HARENA_CO_TRY(const auto sandbox, co_await create_sandbox(services_, call.principal, call.context,
                                                             call.request.param("backend"), std::move(body)));
@@ -195,16 +205,6 @@ SandboxRoutes::Answer SandboxRoutes::stop(ApiCall& call) {
   HARENA_CO_TRY(const auto id, call.sandbox_id());
   HARENA_CO_TRY(const auto sandbox, co_await edge->stop(call.context, id, grace_ms));
   co_return Reply{200, to_public_json(sandbox)};
-}
-
-SandboxRoutes::Answer SandboxRoutes::fork(ApiCall& call) {
-  HARENA_CO_TRY(const auto sandbox, co_await permitted_sandbox(services_, call, Permission::sandbox_create));
-  HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
-  JsonFields fields(body, "the fork request");
-  HARENA_CO_TRY_STATUS(fields.integer("count", 1, 1, kMaxForkCount));
-  HARENA_CO_TRY_STATUS(fields.finish());
-  // The verb is in the backend contract; the core drives it when the first backend has it (docs/decisions/0003).
-  co_return make_error(ErrorCode::unimplemented, "the backend '" + sandbox.spec.backend + "' hasn't got fork");
 }
 
 SandboxRoutes::Answer SandboxRoutes::usage(ApiCall& call) {

@@ -31,6 +31,9 @@ class SandboxRoutes {
   ApiServices& services_;
 };
 
+/// The header Idempotency-Key as the body's member; invalid_argument when both are there and differ.
+Status take_idempotency_key(const ApiCall& call, nlohmann::json& body);
+
 /// Authorises, applies the header Idempotency-Key and asks the fleet. Used by single and batched creates.
 http::Task<Result<Sandbox>> create_sandbox(ApiServices& services, const Principal& principal, CallContext context,
                                            std::string backend, nlohmann::json body);

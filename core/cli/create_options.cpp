@@ -32,6 +32,7 @@ Status put_duration(json& body, const char* key, const std::string& text, const 
 void CreateOptions::add_to(CLI::App& app) {
   app.add_option("--backend", backend, "What kind of sandbox; 'harena backends' lists them")->capture_default_str();
   add_repeated(app, "-p,--param", params, "key=value, a parameter of the backend; repeatable");
+  app.add_option("--snapshot", snapshot, "A snapshot's id or name, in place of an image");
   add_repeated(app, "--workspace", workspaces, "Image laid over the base; repeatable");
   add_repeated(app, "--toolkit", toolkits, "Image laid over the workspaces; repeatable");
   app.add_option("--project", project, "Project path (root)");
@@ -46,6 +47,7 @@ void CreateOptions::add_to(CLI::App& app) {
 Result<json> CreateOptions::body(client::Client& client) const {
   json body = json::object();
   if (!image.empty()) body["image"] = image;
+  if (!snapshot.empty()) body["snapshot"] = snapshot;
   if (!workspaces.empty()) body["workspaces"] = workspaces;
   if (!toolkits.empty()) body["toolkits"] = toolkits;
   if (!project.empty()) body["project"] = project;

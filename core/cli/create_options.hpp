@@ -10,6 +10,7 @@ namespace harena::cli {
 
 struct CreateOptions {
   std::string image;
+  std::string snapshot;
   std::string backend = "container";
   std::vector<std::string> workspaces;
   std::vector<std::string> toolkits;

@@ -23,6 +23,7 @@ void set_up(Program& program) {
   program.app.add_flag("--json", program.options.json, "Answers and errors as JSON");
   program.app.footer("Exit codes: the remote command's own; 124 its timeout; 125 Harena's failure; see docs/cli.md.");
   add_lifecycle(program);
+  add_snapshots(program);
   add_exec(program);
   add_logs(program);
   add_copy(program);

@@ -51,6 +51,7 @@ struct Program {
 CLI::Option* add_repeated(CLI::App& app, const std::string& names, std::vector<std::string>& values, const std::string& help);
 
 void add_lifecycle(Program& program);  // create ls inspect pause resume stop
+void add_snapshots(Program& program);  // fork snapshot rollback snapshots
 void add_exec(Program& program);       // run exec shell
 void add_logs(Program& program);       // ps logs
 void add_copy(Program& program);       // cp

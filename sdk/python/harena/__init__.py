@@ -14,12 +14,14 @@ from ._async._files import AsyncFiles
 from ._async._images import AsyncImages
 from ._async._ports import AsyncPorts, AsyncTcpStream
 from ._async._sandbox import AsyncSandbox
+from ._async._snapshots import AsyncSnapshots
 from ._sync._client import BatchItem, Client
 from ._sync._commands import Command, Commands
 from ._sync._files import Files
 from ._sync._images import Images
 from ._sync._ports import Ports, TcpStream
 from ._sync._sandbox import Sandbox
+from ._sync._snapshots import Snapshots
 from ._version import __version__
 from .args import BackendArgs, ContainerArgs, FnCallArgs, MicroVMArgs, QemuArgs, SandboxArgs
 from .dsec import DSecClient, DSecContainerRunArgs, DSecRunArgs
@@ -71,6 +73,7 @@ from .types import (
     Progress,
     RetryPolicy,
     SandboxInfo,
+    SnapshotInfo,
     Timeouts,
 )
 

@@ -45,6 +45,8 @@ class SandboxArgs:
     annotations: Dict[str, str] = field(default_factory=dict)
     #: Parameters of the backend that have no field here.
     params: Dict[str, Any] = field(default_factory=dict)
+    #: A snapshot's id or name, in place of images; what isn't given is as in the sandbox that it was taken of.
+    snapshot: Optional[str] = None
 
     def backend_name(self) -> str:
         return self.backend

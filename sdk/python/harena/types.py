@@ -38,6 +38,9 @@ class SandboxInfo:
     created_ms: int
     expires_ms: Optional[int]
     ending: Optional[Ending]
+    #: The sandbox that it was forked from, and the snapshot that it was made of; empty: none.
+    forked_from: str = ""
+    snapshot: str = ""
     raw: Mapping[str, Any] = _raw()
 
     @classmethod
@@ -58,8 +61,34 @@ class SandboxInfo:
             expires_ms=body.get("expires_ms"),
             ending=None if not ending else Ending(
                 str(ending.get("cause", "none")), str(ending.get("detail", "")), str(ending.get("message", ""))),
+            forked_from=str(body.get("forked_from") or ""),
+            snapshot=str(body.get("snapshot") or ""),
             raw=body,
         )
+
+
+@dataclass(frozen=True)
+class SnapshotInfo:
+    id: str
+    name: str
+    project: str
+    backend: str
+    #: ``ready``, or ``creating`` or ``deleting`` for a moment
+    state: str
+    #: It was taken of.
+    sandbox_id: str
+    image: str
+    #: ``memory`` or ``filesystem``
+    kept: str
+    created_ms: int
+    details: Dict[str, Any]
+    raw: Mapping[str, Any] = _raw()
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> "SnapshotInfo":
+        texts = {key: str(body.get(key) or "") for key in ("name", "project", "backend", "state", "sandbox_id", "image", "kept")}
+        return cls(
+            id=str(body["id"]), created_ms=int(body.get("created_ms") or 0), details=dict(body.get("details") or {}), raw=body, **texts)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ..types import BackendInfo, RetryPolicy, SandboxInfo, Timeouts
 from . import _runtime
 from ._images import AsyncImages
 from ._sandbox import AsyncSandbox
+from ._snapshots import AsyncSnapshots
 from ._transport import AsyncTransport
 
 _BATCH_LIMIT = 10_000
@@ -51,6 +52,7 @@ class AsyncClient:
     ) -> None:
         self._transport = AsyncTransport(discover(url, token), timeouts or Timeouts(), retry or RetryPolicy(), http, verify)
         self.images = AsyncImages(self._transport)
+        self.snapshots = AsyncSnapshots(self._transport)
 
     async def __aenter__(self) -> "AsyncClient":
         return self

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Union
 
+from .. import errors
 from .._wire import drop_none, segment
-from ..types import CommandResult, SandboxInfo
+from ..types import CommandResult, SandboxInfo, SnapshotInfo
 from ._commands import AsyncCommand, AsyncCommands, CommandLine
 from ._files import AsyncFiles
 from ._ports import AsyncPorts
@@ -76,12 +77,46 @@ class AsyncSandbox:
         body = drop_none({"labels": dict(labels) if labels is not None else None, "idle_ttl_s": idle_ttl_s, "lifetime_s": lifetime_s})
         return self._seen(await self._transport.json("PATCH", self._path, body))
 
-    async def fork(self, count: int = 1) -> "List[AsyncSandbox]":
-        """Copies that go on from here; ``Unimplemented`` where the backend hasn't got it."""
+    async def fork(
+        self,
+        count: int = 1,
+        *,
+        params: Optional[Mapping[str, Any]] = None,
+        labels: Optional[Mapping[str, str]] = None,
+        task: Optional[str] = None,
+        idle_ttl_s: Optional[int] = None,
+        lifetime_s: Optional[int] = None,
+    ) -> "List[AsyncSandbox]":
+        """Copies that go on from here, with the source's limits and labels where nothing else is given. Containers keep the
+        file system (commands go on only in the source). When some couldn't be made, ``BatchFailed`` has the others;
+        ``Unimplemented`` where the backend hasn't got it."""
+        body = drop_none({
+            "count": count, "params": dict(params) if params is not None else None,
+            "labels": dict(labels) if labels is not None else None,
+            "task": task, "idle_ttl_s": idle_ttl_s, "lifetime_s": lifetime_s})
         answer = await self._transport.json(
-            "POST", f"{self._path}/fork", {"count": count}, headers={"Idempotency-Key": uuid.uuid4().hex}, idempotent=True)
-        return [
-            AsyncSandbox(self._transport, SandboxInfo.from_json(one), self._default_user) for one in answer["sandboxes"]]
+            "POST", f"{self._path}/fork", body, headers={"Idempotency-Key": uuid.uuid4().hex}, idempotent=True)
+        made = {
+            int(one["index"]): AsyncSandbox(self._transport, SandboxInfo.from_json(one["sandbox"]), self._default_user)
+            for one in answer["results"] if "sandbox" in one}
+        failed = {int(one["index"]): errors.error_from_body(one["error"]) for one in answer["results"] if "error" in one}
+        if failed:
+            raise errors.BatchFailed(failed, list(made.values()))
+        return [made[index] for index in sorted(made)]
+
+    async def snapshot(self, name: Optional[str] = None) -> SnapshotInfo:
+        """Its state under a name, one in the project (by default the snapshot's id); the sandbox goes on. Containers keep the file
+        system. ``create(ContainerArgs(snapshot=...))`` makes others of it."""
+        body = drop_none({"name": name})
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        path = f"{self._path}/snapshots"
+        # Without a name a repeat would be another snapshot.
+        return SnapshotInfo.from_json(await self._transport.json("POST", path, body, headers=headers, idempotent=name is not None))
+
+    async def rollback(self, snapshot: "Union[str, SnapshotInfo]") -> SandboxInfo:
+        """Back to a snapshot, by id or by name in the sandbox's project. What runs in the sandbox is ended. Idempotent."""
+        body = {"snapshot": snapshot if isinstance(snapshot, str) else snapshot.id}
+        return self._seen((await self._transport.json("POST", f"{self._path}/rollback", body, idempotent=True))["sandbox"])
 
     async def usage(self) -> Dict[str, Any]:
         usage: Dict[str, Any] = await self._transport.json("GET", f"{self._path}/usage")

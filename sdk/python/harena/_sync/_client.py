@@ -17,6 +17,7 @@ from ..types import BackendInfo, RetryPolicy, SandboxInfo, Timeouts
 from . import _runtime
 from ._images import Images
 from ._sandbox import Sandbox
+from ._snapshots import Snapshots
 from ._transport import Transport
 
 _BATCH_LIMIT = 10_000
@@ -52,6 +53,7 @@ class Client:
     ) -> None:
         self._transport = Transport(discover(url, token), timeouts or Timeouts(), retry or RetryPolicy(), http, verify)
         self.images = Images(self._transport)
+        self.snapshots = Snapshots(self._transport)
 
     def __enter__(self) -> "Client":
         return self
