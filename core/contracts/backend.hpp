@@ -82,7 +82,8 @@ class Backend {
   virtual Result<BackendProbe> probe(const CallContext& call) = 0;
   virtual Result<BackendCreated> create(const CallContext& call, const BackendCreateRequest& request) = 0;
   virtual Result<BackendRecovered> recover(const CallContext& call, const SandboxId& id, const std::string& state) = 0;
-  /// Idempotent, also for unknown and half-made ids.
+  /// Idempotent, also for unknown and half-made ids. Nothing of the sandbox runs when it returns; what else is left of it may go a
+  /// little later, and a second call returns when it has.
   virtual Status stop(const CallContext& call, const SandboxId& id, std::int64_t grace_ms) = 0;
   /// Returns the ids it removed.
   virtual Result<std::vector<std::string>> sweep(const CallContext& call, const std::vector<SandboxId>& known) = 0;

@@ -173,7 +173,8 @@ Status Creation::publish() {
 Error Creation::undo(Error error) {
   auto& parts = manager_.parts_;
   const bool stopped_by_caller = live_->creation_cancel()->load();
-  const auto stopped = backend_.backend->stop({}, *id_, 0);
+  auto stopped = backend_.backend->stop({}, *id_, 0);
+  if (stopped.ok()) stopped = backend_.backend->stop({}, *id_, 0);  // returns when the folders may go
   manager_.remove_folders(*id_);
   Status forgotten = stopped.ok() ? ok_status() : Status(stopped.error());
   if (stopped.ok() && stopped_by_caller) {

@@ -27,6 +27,17 @@ void SandboxManager::remove_folders(const SandboxId& id) const {
   std::filesystem::remove_all(state_folder(id), ignored);
 }
 
+void SandboxManager::remove_remains(const SandboxId& id, const std::string& backend) const {
+  if (const auto entry = parts_.backends.find(backend); entry.ok()) {
+    // The second stop: it returns when the backend needs nothing in the folders any more.
+    if (const auto gone = entry->backend->stop({}, id, 0); !gone.ok()) {
+      parts_.notice("warning", "removing what is left of " + id.str() + ": " + gone.error().describe());
+      return;  // the next start sweeps it
+    }
+  }
+  remove_folders(id);
+}
+
 Result<LivePtr> SandboxManager::alive(const CallContext& call, const SandboxId& id, Verb verb) {
   if (auto live = table_.find(id)) return live;
   HARENA_TRY(const auto ended, parts_.repository.get(call, id));

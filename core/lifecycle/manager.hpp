@@ -21,6 +21,7 @@
 #include "core/store/snapshot_repository.hpp"
 #include "sdk/base/clock.hpp"
 #include "sdk/base/random.hpp"
+#include "sdk/base/serial_worker.hpp"
 
 namespace harena {
 
@@ -88,6 +89,8 @@ class SandboxManager {
   bool has_living_in(const ProjectPath& project) const;
   /// True while a creation has been asked to give up.
   bool cancelling(const SandboxId& id) const;
+  /// Waits until nothing is left of the sandboxes that have ended: their answers come when their processes are dead. [blocking]
+  void wait_removed() { remains_.wait_idle(); }
   std::size_t living() const { return table_.size(); }
   /// What this machine has promised to those who live.
   Resources promised() const { return table_.promised(); }
@@ -115,6 +118,8 @@ class SandboxManager {
   void bury(const LivePtr& live, const Ending& ending);
   Result<Sandbox> finish(const CallContext& call, LiveSandbox& live, SandboxState terminal, const Ending& ending);
   void remove_folders(const SandboxId& id) const;
+  /// Of one that has ended and is no longer in the table.
+  void remove_remains(const SandboxId& id, const std::string& backend) const;
   std::string run_folder(const SandboxId& id) const;
   std::string state_folder(const SandboxId& id) const;
   void take_idle_action(const LivePtr& live);
@@ -124,6 +129,9 @@ class SandboxManager {
   LifecycleParts parts_;
   Admission admission_;
   SandboxTable table_;
+  /// Removes what is left of sandboxes that have ended, after the answer. Its journal is what it works on: folders and groups are named
+  /// by ids, so a start finds what it didn't come to (orphan folders, the backends' sweep). Last: its thread uses the others.
+  SerialWorker remains_;
 };
 
 }  // namespace harena

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <future>
 #include <latch>
 #include <thread>
 
@@ -162,6 +164,40 @@ TEST(Verbs, UseResumesAPausedSandbox) {
   const auto use = bench.manager->use({}, id);
   ASSERT_TRUE(use.ok());
   EXPECT_EQ((*use)->sandbox().state, SandboxState::running);
+}
+
+TEST(Verbs, AStopAnswersBeforeWhatIsLeftIsRemoved) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  std::promise<void> go;
+  std::atomic<int> stops{0};
+  bench.backend.script = [&, ready = go.get_future().share()](const std::string& verb, const SandboxId&) {
+    if (verb == "stop" && ++stops == 2) ready.wait();
+    return ok_status();
+  };
+  EXPECT_EQ(bench.manager->stop({}, id, 0)->state, SandboxState::stopped);
+  EXPECT_TRUE(std::filesystem::exists(bench.folder + "/state/sandboxes/" + id.str())) << "the backend may still need it";
+  EXPECT_EQ(bench.manager->living(), 0u);
+  EXPECT_EQ(bench.quotas->used(ProjectPath::root()).sandboxes, 0);
+  go.set_value();
+  EXPECT_EQ(bench.folders(), 0u);
+  EXPECT_EQ(stops, 2);
+}
+
+TEST(Verbs, WhatCouldntBeRemovedIsRemovedByTheNextStart) {
+  Bench bench;
+  const auto id = bench.manager->create({}, Bench::spec())->id;
+  std::atomic<int> stops{0};
+  bench.backend.script = [&](const std::string& verb, const SandboxId&) {
+    return verb == "stop" && ++stops == 2 ? Status(broken()) : ok_status();
+  };
+  ASSERT_TRUE(bench.manager->stop({}, id, 0).ok());
+  EXPECT_EQ(bench.folders(), 2u);
+  ASSERT_EQ(bench.notices.size(), 1u);
+  EXPECT_NE(bench.notices[0].find("what is left of " + id.str()), std::string::npos) << bench.notices[0];
+  bench.restart();
+  ASSERT_TRUE(bench.manager->recover().ok());
+  EXPECT_EQ(bench.folders(), 0u);
 }
 
 TEST(Verbs, StopIsIdempotentAndTheRecordStays) {

@@ -66,12 +66,12 @@ Result<Sandbox> SandboxManager::stop_locked(const CallContext& call, LiveSandbox
 }
 
 Result<Sandbox> SandboxManager::finish(const CallContext& call, LiveSandbox& live, SandboxState terminal, const Ending& ending) {
-  const SandboxId id = live.snapshot().id;
-  remove_folders(id);
   HARENA_TRY_STATUS(move(call, live, terminal, [&](Sandbox& next) { next.ending = ending; }));
+  Sandbox ended = live.snapshot();
   live.reservation().release();
-  table_.erase(id);
-  return live.snapshot();
+  table_.erase(ended.id);
+  remains_.add([this, id = ended.id, backend = ended.spec.backend] { remove_remains(id, backend); });
+  return ended;
 }
 
 void SandboxManager::bury(const LivePtr& live, const Ending& ending) {

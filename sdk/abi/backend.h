@@ -51,7 +51,9 @@ typedef struct harena_backend {
   harena_status (*recover)(void* self, const harena_call* call, harena_str sandbox_id, harena_str state);
 
   /* [task] Ends the sandbox and removes everything of it. grace_ms: how long its processes may take to end after
-   * a polite signal, 0 for none. Idempotent; HARENA_OK for an unknown id, and for one that is half-made. */
+   * a polite signal, 0 for none. Idempotent; HARENA_OK for an unknown id, and for one that is half-made.
+   * When it returns, no process of the sandbox lives. Groups, mounts and files may be removed a little later by a thread of the
+   * plugin; a second stop of the id returns when they are, and only then the core removes run_dir and state_dir. */
   harena_status (*stop)(void* self, const harena_call* call, harena_str sandbox_id, int64_t grace_ms);
 
   /* [control] Removes whatever this instance finds of sandboxes that aren't in `known` (a JSON array of ids); never

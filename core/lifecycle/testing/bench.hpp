@@ -59,6 +59,7 @@ class Bench {
   }
   /// Folders of sandboxes, run and state together.
   std::size_t folders() const {
+    manager->wait_removed();
     std::size_t count = 0;
     std::error_code ignored;
     for (const auto* part : {"/run/sandboxes", "/state/sandboxes"}) {
