@@ -68,6 +68,12 @@ remove_files() {
   rmdir --ignore-fail-on-non-empty "$prefix/lib/cmake" "$prefix/share/doc" "$prefix/libexec" 2>/dev/null || true
 }
 
+# remove_profile: the default instance's AppArmor profile, which the kernel would keep until the next boot.
+remove_profile() {
+  local folder=/sys/kernel/security/apparmor
+  if grep -qs '^harena-default (' "$folder/profiles"; then printf harena-default > "$folder/.remove"; fi
+}
+
 # uninstall: sandboxes, daemon, files. Packages that apt installed stay: others may use them by now.
 uninstall() {
   local prefix=/usr/local harena=/usr/local/bin/harena
@@ -89,5 +95,6 @@ uninstall() {
   rm -rf "$state_dir" "$run_dir"
   # Only empty ones go: another daemon's instance stays.
   find /sys/fs/cgroup -depth -type d -path '*/harena*' -exec rmdir {} + 2>/dev/null || true
+  remove_profile
   echo "removed. /etc/harena was left alone if you made it; packages that apt installed stay."
 }

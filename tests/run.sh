@@ -36,14 +36,24 @@ step "E2B's SDKs"
 tests/integration/e2b/setup.sh "$build" "$venv/bin/python"
 
 status=0
+# A run in the background, without job control, inherits an ignored SIGINT, which shells in the tests couldn't trap.
+pytest=(env --default-signal=INT,QUIT "HARENA_BUILD_DIR=$build" "HARENA_SOURCE_DIR=$PWD" "PYTHONPATH=$PWD/sdk/python"
+  timeout --foreground 3600 "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider)
+# The test VM's suite beside all others: much of it waits for the machine that it emulates.
+"${pytest[@]}" --durations=10 --junitxml "$results/system.junit" tests/system >"$results/system.log" 2>&1 &
+system=$!
+trap 'kill "$system" 2>/dev/null || true' EXIT
+
 step "ctest"
 GTEST_OUTPUT="xml:$results/" ctest --test-dir "$build" --output-on-failure -j "$(nproc)" \
   --output-junit "$results/ctest.junit" || status=1
 
 step "pytest"
-# A run in the background, without job control, inherits an ignored SIGINT, which shells in the tests couldn't trap.
-HARENA_BUILD_DIR=$build HARENA_SOURCE_DIR=$PWD PYTHONPATH=$PWD/sdk/python \
-  env --default-signal=INT,QUIT timeout --foreground 3600 "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --junitxml "$results/pytest.junit" sdk/python/tests tests || status=1
+"${pytest[@]}" --junitxml "$results/pytest.junit" --ignore tests/system sdk/python/tests tests || status=1
+
+step "tests/system (ran beside the others)"
+wait "$system" || status=1
+cat "$results/system.log"
 
 step "totals"
 "$venv/bin/python" tests/totals.py "$results" || status=1

@@ -41,8 +41,9 @@ def main(folder):
     parts = list(with_xml.values())
     if (folder / "ctest.junit").exists():
         parts.append(count_ctest(folder / "ctest.junit", with_xml))
-    if (folder / "pytest.junit").exists():
-        parts.append(count_cases(folder / "pytest.junit"))
+    for name in ["pytest.junit", "system.junit"]:
+        if (folder / name).exists():
+            parts.append(count_cases(folder / name))
     for part in parts:
         totals = [a + b for a, b in zip(totals, part)]
     print("{} passed, {} failed, {} skipped".format(*totals))

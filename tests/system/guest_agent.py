@@ -73,7 +73,7 @@ class GuestAgent:
                 if time.monotonic() >= deadline:
                     raise AgentTimeout("the guest agent didn't come up") from None
 
-    def call(self, command, limit_s=60, **arguments):
+    def call(self, command, limit_s=180, **arguments):
         deadline = time.monotonic() + limit_s
         self.send(command, deadline, **arguments)
         while True:

@@ -235,6 +235,13 @@ TEST_F(Doctor, TheUnitOfTheDaemon) {
   file("/sys/fs/cgroup/system.slice/harenad.service/pids.max", "4915\n");
   file("/proc/self/oom_score_adj", "0\n");
   expect("unit.oom", "warning", "OOMScoreAdjust=-900");
+  file("/proc/self/oom_score_adj", "-900\n");
+  file("/proc/self/status", "Name:\tharenad\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+  expect("unit.filter", "warning", "systemctl edit harenad");
+  file("/proc/self/status", "Name:\tharenad\nSeccomp:\t0\nSeccomp_filters:\t0\n");
+  host_.own_mounts = true;
+  expect("unit.mounts", "warning", "systemctl edit harenad");
+  file("/proc/self/oom_score_adj", "0\n");
   // Asked without a daemon: the shell's limits are nobody's business.
   file("/proc/self/cmdline", std::string("harenad\0--doctor", 16));
   EXPECT_EQ(bad(), json::array());

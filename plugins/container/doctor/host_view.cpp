@@ -1,6 +1,7 @@
 #include "plugins/container/doctor/host_view.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/utsname.h>
@@ -25,6 +26,8 @@ HostView HostView::of_this_host() {
   view.landlock_version = version > 0 ? static_cast<int>(version) : 0;
   timex clock{};
   if (::adjtimex(&clock) >= 0) view.clock_synchronised = (clock.status & STA_UNSYNC) == 0;
+  struct stat ours{}, first{};
+  view.own_mounts = ::stat("/proc/self/ns/mnt", &ours) == 0 && ::stat("/proc/1/ns/mnt", &first) == 0 && ours.st_ino != first.st_ino;
   return view;
 }
 

@@ -20,6 +20,8 @@ struct HostView {
   int landlock_version = 0;
   /// Whether the kernel's clock is being disciplined (adjtimex(2)); nullopt where that can't be asked.
   std::optional<bool> clock_synchronised;
+  /// Whether this process has mounts of its own, other than those of process 1.
+  bool own_mounts = false;
 
   static HostView of_this_host();
 

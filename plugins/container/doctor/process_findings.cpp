@@ -56,6 +56,24 @@ void find_oom_score(const HostView& host, Findings& found) {
                 "OOMScoreAdjust=-900 in its unit (systemctl edit harenad); without systemd: choom -n -900 -p $(pidof harenad)");
 }
 
+void find_mounts(const HostView& host, Findings& found) {
+  if (!host.own_mounts) return found.ok("unit.mounts", "harenad shares the machine's mounts");
+  found.warning("unit.mounts", "harenad has mounts of its own: its unit sets an option like PrivateTmp=, ProtectSystem= or ReadWritePaths=, or it was started so",
+                "after a restart of harenad the mounts of its earlier life are out of its reach: layers are mounted again, and disks stay busy until their sandboxes end",
+                "systemctl cat harenad shows which; remove it (systemctl edit harenad), then systemctl restart harenad");
+}
+
+/// A filter of system calls is inherited by everything that the daemon starts, and never widened again.
+void find_filter(const HostView& host, Findings& found) {
+  for (const auto& line : split(host.text("/proc/self/status"), '\n')) {
+    if (!line.starts_with("Seccomp:") || line.ends_with("0")) continue;
+    return found.warning("unit.filter", "harenad runs under a filter of system calls: its unit sets an option like SystemCallFilter=, ProtectHostname= or LockPersonality=",
+                       "sandboxes inherit it: creates fail (sethostname: Operation not permitted), or programs inside do",
+                       "systemctl cat harenad shows which; remove it (systemctl edit harenad), then systemctl restart harenad");
+  }
+  found.ok("unit.filter", "no filter of system calls is on harenad itself");
+}
+
 }  // namespace
 
 void find_process(const HostView& host, const std::string& v2_root, Findings& found) {
@@ -63,6 +81,8 @@ void find_process(const HostView& host, const std::string& v2_root, Findings& fo
   find_open_files(host, found);
   find_tasks(host, v2_root, found);
   find_oom_score(host, found);
+  find_mounts(host, found);
+  find_filter(host, found);
 }
 
 void find_orphans(const HostView& host, const std::string& v2_root, const Settings& settings, Findings& found) {
