@@ -41,5 +41,5 @@ if wants e2b; then
   # The SDK as the tests have it; pytest for their fixtures.
   venv=$PWD/build/dev/venv
   tests/integration/e2b/setup.sh "$build" "$venv/bin/python"
-  HARENA_SOURCE_DIR=$PWD "$venv/bin/python" -m pytest -q -s -p no:cacheprovider tests/integration/e2b/bench_sdk.py
+  HARENA_E2B_MANY=1 HARENA_SOURCE_DIR=$PWD "$venv/bin/python" -m pytest -q -s -p no:cacheprovider tests/integration/e2b/bench_sdk.py
 fi

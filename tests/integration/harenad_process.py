@@ -23,6 +23,8 @@ def frontends():
     if not (BUILD / "plugins" / "e2b").exists():
         return {}
     base = {"image": "root/e2b-base:v1", "cpu": 0.5, "memory_mb": 256, "aliases": ["base-alias"]}
+    if os.environ.get("HARENA_E2B_MANY") == "1":  # 200 of them are admitted on a small machine
+        base.update(cpu=0.05, memory_mb=64)
     other = {"image": "root/e2b-base:v1", "cpu": 1, "memory_mb": 128, "disk_mb": 64}
     small = {"image": "root/e2b-base:v1"}
     late = dict(base, aliases=[], start_command="sleep 0.3; touch /tmp/ready; exec sleep 1000", ready_command="test -e /tmp/ready")
@@ -42,7 +44,7 @@ class Harenad:
         self.process = None
         self.program = str(BUILD / "bin" / "harenad")
         self.about = {}
-        ranges = 256 if os.environ.get("HARENA_LONG_TESTS") == "1" else 32  # of user ids: one a sandbox
+        ranges = 256 if os.environ.get("HARENA_E2B_MANY") == "1" else 32  # of user ids: one a sandbox
         number = os.getpid() % (32_000 // ranges)
         self.config.write_text(json.dumps({
             "api": {"listen": "127.0.0.1:0"},
