@@ -1,0 +1,49 @@
+"""The code interpreter's image, built small (Python and Bash), and a sandbox of it with the service running.
+
+    from interpreter_image import interpreter, interpreter_image  # noqa: F401    fixtures
+
+Building takes a minute or more and downloads packages, so the folder is kept below the build folder and made anew only when its inputs
+changed (deploy/image/build-code-interpreter.sh sees to that).
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("HARENA_BUILD_DIR", SOURCE / "build" / "dev"))
+
+REFERENCE = "root/code-interpreter:v1"
+FOLDER = BUILD / "images"
+BUILD_LIMIT_S = 900
+
+
+@pytest.fixture(scope="session")
+def interpreter_image(harenad):
+    """By the command that a user gives."""
+    env = dict(os.environ, HARENA_URL=harenad.url, HARENA_TOKEN=harenad.token)
+    words = [str(BUILD / "bin" / "harena"), "image", "build", "code-interpreter", "--small", "--languages", "python,bash",
+             "--folder", str(FOLDER)]
+    FOLDER.mkdir(exist_ok=True)
+    built = subprocess.run(words, env=env, cwd=SOURCE, capture_output=True, text=True, timeout=BUILD_LIMIT_S)
+    if built.returncode != 0 and "mirror reachable" in built.stderr:
+        pytest.skip("this host's package mirror can't be reached, from which the image is built")
+    assert built.returncode == 0, built.stderr[-3000:]
+    assert built.stdout.startswith(REFERENCE + " sha256:")
+    return REFERENCE
+
+
+@pytest.fixture(scope="session")
+def interpreter(harenad, interpreter_image):
+    """A sandbox whose service is ready."""
+    import harena
+
+    with harenad.client() as client:
+        sandbox = client.create(harena.ContainerArgs(image=interpreter_image, cpu=1, memory="768MiB"))
+        sandbox.start(["harena-interpreter"], user="user")
+        ready = sandbox.run(["/bin/sh", "-c", "for i in $(seq 300); do curl -sf http://127.0.0.1:49999/health && exit; sleep 0.2; done; exit 1"])
+        assert ready.exit_code == 0, ready
+        yield sandbox
+        sandbox.stop()
