@@ -8,6 +8,7 @@
 #include "plugins/container/backend_errors.hpp"
 #include "plugins/container/sandbox_plan.hpp"
 #include "plugins/container/seccomp_profile.hpp"
+#include "plugins/container/standstill.hpp"
 
 namespace harena::container {
 namespace {
@@ -105,6 +106,7 @@ Result<json> ContainerBackend::usage(const Call&, std::string_view sandbox_id) {
 Result<json> ContainerBackend::pause(const Call& call, std::string_view sandbox_id) {
   HARENA_TRY(Engine* engine, this->engine());
   HARENA_TRY(auto group, group_of(*engine, sandbox_id));
+  if (const auto record = record_of(std::string(sandbox_id))) Standstill::forget(record->state.state_dir);
   HARENA_TRY_STATUS(group.freeze(deadline_of(call, kFreezePatienceNs)));
   return json{{"kept", "memory"}};
 }

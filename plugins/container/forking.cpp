@@ -104,7 +104,7 @@ Result<ContainerBackend::FrozenSource> ContainerBackend::freeze_source(const Cal
   const SandboxState& state = record->state;
   auto& layers = layers_beside(state.state_dir);
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
-  HARENA_TRY(const auto still, Standstill::begin(std::move(group), patience()));
+  HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir, patience()));
   RootChange root(*engine.launcher, layers, id, state);
   HARENA_TRY_STATUS(root.load());
   if (state.disk_bytes > 0) return copy_source(call, state, root, pin);
@@ -182,7 +182,7 @@ Status ContainerBackend::roll_back(const Call&, Engine& engine, const std::strin
   const SandboxState& state = record->state;
   if (state.layer_paths.empty()) return make_error(ErrorCode::failed_precondition, "the sandbox was made by an older release");
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
-  HARENA_TRY(const auto still, Standstill::begin(std::move(group), patience()));
+  HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir, patience()));
   RootChange root(*engine.launcher, layers_beside(state.state_dir), id, state);
   HARENA_TRY_STATUS(root.load());
   UniqueFd disk;

@@ -4,10 +4,13 @@
 
 #include "plugins/container/backend.hpp"
 #include "plugins/container/backend_errors.hpp"
+#include "plugins/container/standstill.hpp"
 #include "sdk/support/files.hpp"
 
 namespace harena::container {
 namespace {
+
+constexpr std::int64_t kThawPatienceNs = 10'000'000'000;
 
 /// What the shim wrote down at its end (shim/README.md). Root inside can't end init, and nobody inside can reach the shim: an
 /// end that nobody asked for is this machine's, unless the memory limit brought it.
@@ -43,6 +46,7 @@ Status ContainerBackend::adopt(Engine& engine, const std::string& id, const Sand
   }
   engine.launcher->retain_layers(state.layers);
   HARENA_TRY_STATUS(settle_root(engine, id, state));
+  HARENA_TRY_STATUS(Standstill::recover(group, state.state_dir, monotonic_now_ns() + kThawPatienceNs));
   return engine.watcher->watch(id, std::move(shim));
 }
 

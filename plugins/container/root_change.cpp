@@ -219,7 +219,7 @@ Status remove_roots(const std::string& state_dir) {
   if (!folder.ok()) return {};
   HARENA_TRY(const auto names, list_directory(folder->get(), "."));
   for (const auto& name : names) {
-    if (is_root_name(name) || name.starts_with("root.json")) HARENA_TRY_STATUS(remove_tree_at(folder->get(), name));
+    if (is_root_name(name) || name.starts_with("root.json") || name == "standstill") HARENA_TRY_STATUS(remove_tree_at(folder->get(), name));
   }
   return {};
 }

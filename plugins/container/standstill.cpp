@@ -1,27 +1,47 @@
 #include "plugins/container/standstill.hpp"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 
+#include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
 
 namespace harena::container {
 namespace {
-constexpr std::int64_t kThawPatienceNs = 10'000'000'000;
-}
 
-Result<Standstill> Standstill::begin(CgroupGroup group, std::int64_t deadline_ns) {
+constexpr std::int64_t kThawPatienceNs = 10'000'000'000;
+
+std::string mark_in(const std::string& state_dir) { return state_dir + "/standstill"; }
+
+}  // namespace
+
+Result<Standstill> Standstill::begin(CgroupGroup group, const std::string& state_dir, std::int64_t deadline_ns) {
   HARENA_TRY(const bool was_frozen, group.frozen());
-  if (!was_frozen) HARENA_TRY_STATUS(group.freeze(deadline_ns));
-  return Standstill(std::move(group), was_frozen);
+  Standstill still(std::move(group), state_dir, was_frozen);
+  if (was_frozen) return still;
+  HARENA_TRY_STATUS(create_file_at(AT_FDCWD, mark_in(state_dir), "", 0600));
+  HARENA_TRY_STATUS(still.group_->freeze(deadline_ns));
+  return still;
 }
 
 Standstill::~Standstill() {
-  if (group_ && !was_frozen_) (void)group_->thaw(monotonic_now_ns() + kThawPatienceNs);
+  if (!group_ || was_frozen_) return;
+  (void)group_->thaw(monotonic_now_ns() + kThawPatienceNs);
+  forget(state_dir_);
 }
+
+Status Standstill::recover(const CgroupGroup& group, const std::string& state_dir, std::int64_t deadline_ns) {
+  if (::access(mark_in(state_dir).c_str(), F_OK) != 0) return {};
+  HARENA_TRY_STATUS(group.thaw(deadline_ns));
+  forget(state_dir);
+  return {};
+}
+
+void Standstill::forget(const std::string& state_dir) { ::unlink(mark_in(state_dir).c_str()); }
 
 Result<bool> Standstill::only(pid_t init) const {
   HARENA_TRY(const auto pids, group_->processes());

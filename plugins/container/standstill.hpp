@@ -2,6 +2,7 @@
 // A sandbox held still: nothing of it runs, and nobody new gets in (what is born in its group is born frozen).
 
 #include <optional>
+#include <string>
 
 #include "sdk/support/cgroup_group.hpp"
 
@@ -9,8 +10,14 @@ namespace harena::container {
 
 class Standstill {
  public:
-  static Result<Standstill> begin(CgroupGroup group, std::int64_t deadline_ns);
-  Standstill(Standstill&& other) noexcept : group_(std::exchange(other.group_, std::nullopt)), was_frozen_(other.was_frozen_) {}
+  /// What a crash leaves standing is told from what its owner paused by a file in `state_dir`.
+  static Result<Standstill> begin(CgroupGroup group, const std::string& state_dir, std::int64_t deadline_ns);
+  /// After a restart: lets go on what only a crash left standing.
+  static Status recover(const CgroupGroup& group, const std::string& state_dir, std::int64_t deadline_ns);
+  /// Its owner pauses it: from now on it stands still because of that.
+  static void forget(const std::string& state_dir);
+  Standstill(Standstill&& other) noexcept
+      : group_(std::exchange(other.group_, std::nullopt)), state_dir_(std::move(other.state_dir_)), was_frozen_(other.was_frozen_) {}
   Standstill& operator=(Standstill&&) = delete;
   /// Lets it go on, unless it stood still before.
   ~Standstill();
@@ -21,10 +28,12 @@ class Standstill {
   Status end_others(pid_t init, std::int64_t deadline_ns) const;
 
  private:
-  Standstill(CgroupGroup group, bool was_frozen) : group_(std::move(group)), was_frozen_(was_frozen) {}
+  Standstill(CgroupGroup group, std::string state_dir, bool was_frozen)
+      : group_(std::move(group)), state_dir_(std::move(state_dir)), was_frozen_(was_frozen) {}
   Result<std::vector<UniqueFd>> others(pid_t init) const;
 
   std::optional<CgroupGroup> group_;
+  std::string state_dir_;
   bool was_frozen_ = false;
 };
 

@@ -72,7 +72,7 @@ typedef struct harena_backend {
   harena_status (*resume)(void* self, const harena_call* call, harena_str sandbox_id);
 
   /* [task] snapshot: `request` {"snapshot_id": "...", "dir": "..."}; result {"state": "opaque", "kept":
-   * "memory"|"filesystem", "bytes": 1}. restore: like create, with {"snapshot_state": "..."} beside its keys. */
+   * "memory"|"filesystem", ...}. Deleted by: dir removed, then stop(snapshot_id). restore: create with {"snapshot_state": "..."} beside. */
   harena_status (*snapshot)(void* self, const harena_call* call, harena_str sandbox_id, harena_str request);
   harena_status (*restore)(void* self, const harena_call* call, harena_str request);
 

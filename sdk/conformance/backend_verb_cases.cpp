@@ -68,6 +68,23 @@ void snapshot_and_restore(Context& c) {
   run.need_gone(copy, "stop of a restored sandbox");
 }
 
+void delete_snapshot(Context& c) {
+  BackendRun run(c);
+  run.need_verbs({"snapshot", "restore"});
+  std::string id = run.create();
+  std::string copy = c.new_id();
+  json taken = take_snapshot(c, run, id);
+  json request = c.request(copy);
+  request["snapshot_state"] = taken["state"];
+  c.need(run->restore(request), "restore");
+  std::filesystem::remove_all(c.tmp() / ("snapshot-" + id));
+  for (int i = 0; i < 2; ++i) run.stop("s" + id);
+  c.require(run.status_of(id) == "running", "the deletion of a snapshot ended the sandbox that it was taken of");
+  c.require(run.status_of(copy) == "running", "the deletion of a snapshot ended a sandbox that was made of it");
+  run.stop(id);
+  run.stop(copy);
+}
+
 void restore_of_foreign_state(Context& c) {
   BackendRun run(c);
   run.need_verbs({"restore"});
@@ -132,6 +149,7 @@ std::vector<Case> backend_verb_cases() {
       {"pause_and_resume", 2, kContract, "pause and resume are idempotent and outlive the host", pause_and_resume, 120},
       {"stop_while_paused", 2, kContract, "a paused sandbox can be stopped", stop_while_paused},
       {"snapshot_and_restore", 2, kContract, "a snapshot outlives its source and the host", snapshot_and_restore, 120},
+      {"delete_snapshot", 2, kContract, "a snapshot is deleted by its folder and a stop of its id, and nothing else ends by it", delete_snapshot, 120},
       {"restore_of_foreign_state", 2, kContract, "restore of a state that isn't its own is an error that leaves nothing", restore_of_foreign_state},
       {"rollback_to_snapshot", 2, kContract, "rollback keeps the id, and can be repeated", rollback_to_snapshot, 120},
       {"fork_children", 2, kContract, "children come in order, each made or with its own error, and outlive their source", fork_children, 120},
