@@ -33,7 +33,7 @@ def make(build, source, work):
 def install(build, prefix):
     done = subprocess.run(["cmake", "--install", str(build), "--prefix", str(prefix), "--strip"], capture_output=True, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"cmake --install ended with {done.returncode}: {done.stderr[-2000:]}")
+        raise RuntimeError(f"cmake --install ended with {done.returncode} (it needs a whole build): {done.stderr[-2000:]}")
 
 
 def copy_programs(build, target):

@@ -1,0 +1,57 @@
+"""The container backend's own suites on cgroup v2 alone, with AppArmor on, on another kernel: each program as ctest runs it."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from conftest import LONG, RESULTS
+from machine import ENVIRONMENT, vm
+
+# What a suite may skip here, and why that is right.
+MAY_SKIP = {
+    "Apparmor.WhereTheKernelHasNone",  # this one has it
+    "MountApi.IdMappedAndNamespaces",  # tmpfs has no id-mapped mounts before Linux 6.3
+    "Leaks.NoProcessesLeft",  # cgroup v2 charges a child to the group that it is born in: the launcher can't be limited alone
+}
+SHORT = {
+    "container_apparmor_test": "*",
+    "container_container_test": "*",
+    "container_limits_test": "*",
+    "container_limit_values_test": "*",
+    "container_recovery_test": "*",
+    "container_tools_test": "*",
+    "container_weakening_test": "*",
+    "container_doctor_test": "*",
+    "support_root_test": "*",
+    "support_test": "*",
+    # Hundreds of lives: in the long form.
+    "container_leak_test": "Leaks.AShimKilledWhileItRuns:Leaks.ForeignThingsAreLeftAlone:Leaks.NoProcessesLeft",
+}
+LONG_ONLY = {"container_leak_test": "*", "container_conformance_test": "*"}
+
+
+@pytest.mark.parametrize("program, cases", sorted({**SHORT, **(LONG_ONLY if LONG else {})}.items()))
+def test_suite(machine, program, cases):
+    build = ENVIRONMENT["HARENA_BUILD_DIR"]
+    report = f"/tmp/{program}.xml"
+    machine.run(f"cd /tmp && {build}/bin/{program} --gtest_filter={cases} --gtest_output=xml:{report}", limit_s=900 if LONG else 300, env=ENVIRONMENT).check()
+    found = machine.get(report)
+    (RESULTS / f"{program}.xml").write_bytes(found)
+    cases = list(ElementTree.fromstring(found).iter("testcase"))
+    skipped = {f"{case.get('classname')}.{case.get('name')}" for case in cases if case.find("skipped") is not None}
+    assert skipped <= MAY_SKIP
+    assert len(cases) > len(skipped), "nothing ran"
+
+
+def test_sandboxes_are_confined_by_apparmor(machine):
+    loaded = machine.run("cat /sys/kernel/security/apparmor/profiles").check().out
+    assert "harena-" in loaded and "(complain)" not in loaded.split("harena-", 1)[1].splitlines()[0]
+
+
+@pytest.mark.skipif(not LONG, reason="more than ten minutes, emulated; HARENA_LONG_TESTS=1 runs it; level 3's attacks are test_vm_product's incidents")
+@pytest.mark.parametrize("level", ["2", "3"])
+def test_conformance(machine, level):
+    script = f"sed 's/--level 3/--level {level}/' {vm.MOUNT}/source/tests/conformance/check_container.sh > /tmp/check.sh && chmod +x /tmp/check.sh"
+    build = ENVIRONMENT["HARENA_BUILD_DIR"]
+    plugin = f"{build}/plugins/container"
+    machine.run(f"{script} && /tmp/check.sh {build}/bin/harena-plugin-check {plugin}", limit_s=1800, env=ENVIRONMENT).check()
