@@ -285,8 +285,9 @@ def test_the_published_examples(harenad, image, monkeypatch):
         async with harena.DSecClient() as client:
             sb = await client.run_sandbox(harena.DSecRunArgs(backend="container", image=image))
             result = await sb.run_shell("echo hi")
-            with pytest.raises(harena.Unimplemented):
-                await sb.fork(count=2)
+            for child in await sb.fork(count=2):
+                assert (await child.run_shell("echo hi")).stdout == "hi\n"
+                await child.stop()
             await sb.stop()
             return result.stdout
 
