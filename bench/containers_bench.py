@@ -1,10 +1,19 @@
 """A container's life through the API beside what a user would pick instead: bare floor, bwrap, runc, podman.
 
-Usage: containers_bench.py [life|burst|idle|neighbours|fork|all] [ROUNDS], with HARENA_BUILD_DIR set (bench/run.sh does). Every round takes
-one of each, so that a busy machine is busy for all; figures are medians and their ratios. It starts a daemon of its own on free ports
-and leaves nothing behind.
+Usage: containers_bench.py [life|burst|idle|mounts|thousands|neighbours|fork|all] [ROUNDS], with HARENA_BUILD_DIR set (bench/run.sh does). Every
+round takes one of each, so that a busy machine is busy for all; figures are medians and their ratios. It starts a daemon of its own on free
+ports and leaves nothing behind. HARENA_BENCH_POOL: how many sandboxes the daemon prepares in advance, instead of its default.
+
+  life        create + first `true` + stop through the API, beside bare floor, bwrap, runc, podman
+  burst       500 creates, 64 at once
+  idle        memory of the platform for an idle container
+  mounts      create with 2,000 more mounts on the host
+  thousands   exec beside 10 and beside 2,000 idle containers
+  neighbours  exec beside a fork bomb, a memory bomb and a disk filler
+  fork        a fork's time beside a create's
 """
 
+import ctypes
 import json
 import os
 import shutil
@@ -74,11 +83,18 @@ def peers(folder, rootfs):
     return floor, found
 
 
+def settle():
+    """What one way leaves to be done after its answer (teardown in the kernel's workers, the pool's refilling) isn't charged to the next."""
+    time.sleep(0.03)
+
+
 def bench_life(daemon, folder, rounds):
     api = Api(daemon)
+    prepared = 0
     parts = {"create": [], "first true": [], "stop": []}
 
     def life():
+        nonlocal prepared
         marks = [time.monotonic()]
         box = api.create(IMAGE)
         marks.append(time.monotonic())
@@ -86,24 +102,30 @@ def bench_life(daemon, folder, rounds):
         marks.append(time.monotonic())
         box.stop()
         marks.append(time.monotonic())
+        prepared += api.call("GET", box.path)["details"].get("prepared", False)
         for name, begun, ended in zip(parts, marks, marks[1:]):
             parts[name].append((ended - begun) * 1000)
+        return (marks[-1] - marks[0]) * 1000
 
     floor, ways = peers(folder, folder / "tiny")
     ways["harena API"] = life
     taken = {name: [] for name in ways}
     for _ in range(rounds):
         for name, way in ways.items():
-            taken[name].append(milliseconds(way))
+            settle()
+            taken[name].append(way() if way is life else milliseconds(way))
     floor.stdin.close()
     floor.wait()
     medians = {name: statistics.median(values) for name, values in taken.items()}
     for name, value in medians.items():
-        print(f"  {name:12} {value:8.2f} ms   {value / medians['harena API']:6.2f} x harena   p90 {sorted(taken[name])[len(taken[name]) * 9 // 10]:8.2f}")
+        print(f"  {name:12} {value:8.2f} ms   {value / medians['harena API']:6.2f} x harena   p10 {sorted(taken[name])[len(taken[name]) // 10]:8.2f}   p90 {sorted(taken[name])[len(taken[name]) * 9 // 10]:8.2f}")
     for name, values in parts.items():
-        print(f"    {name:10} {statistics.median(values):8.2f} ms")
+        print(f"    {name:10} {statistics.median(values):8.2f} ms   p10 {sorted(values)[len(values) // 10]:8.2f}")
+    print(f"    {prepared} of {rounds} were prepared in advance")
     ratio = medians["harena API"] / medians["bare floor"]
     print(f"  create + first true + stop: {ratio:.2f} x the floor (promised: at most {KEEP_RATIO_OF_FLOOR})")
+    if "bwrap" in medians:
+        print(f"  bwrap takes {medians['bwrap'] / medians['harena API']:.2f} x as long (promised: over 1)")
     if "runc run" in medians:
         print(f"  runc takes {medians['runc run'] / medians['harena API']:.2f} x as long (promised: at least {KEEP_RATIO_OF_RUNC})")
 
@@ -165,6 +187,105 @@ def bench_idle(daemon, count=100):
         box.stop()
 
 
+class ManyMounts:
+    """So many mounts more where the daemon looks."""
+
+    MS_BIND, MNT_DETACH = 4096, 2
+
+    def __init__(self, folder, count):
+        self.root, self.count = folder / "mounts", count
+        self.libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(self, name, *arguments):
+        if getattr(self.libc, name)(*arguments) != 0:
+            raise OSError(ctypes.get_errno(), name)
+
+    def __enter__(self):
+        self.root.mkdir()
+        self.call("mount", b"tmpfs", bytes(self.root), b"tmpfs", 0, None)
+        for number in range(self.count - 1):
+            spot = self.root / str(number)
+            spot.mkdir()
+            self.call("mount", bytes(self.root), bytes(spot), None, self.MS_BIND, None)
+
+    def __exit__(self, *_):
+        self.call("umount2", bytes(self.root), self.MNT_DETACH)
+
+
+def creates(daemon, rounds):
+    api, taken = Api(daemon), []
+    for _ in range(rounds):
+        settle()
+        begun = time.monotonic()
+        box = api.create(IMAGE)
+        taken.append((time.monotonic() - begun) * 1000)
+        box.stop()
+    return taken
+
+
+def bench_mounts(daemon, folder, rounds, more=2000):
+    """The daemon is started anew each time: its launcher begins among the mounts that there are."""
+    few, many = [], []
+    for _ in range(3):
+        daemon.stop()
+        daemon.start()
+        creates(daemon, 5)
+        few += creates(daemon, rounds)
+        with ManyMounts(folder, more):
+            daemon.stop()
+            daemon.start()
+            creates(daemon, 5)
+            many += creates(daemon, rounds)
+    ratio = statistics.median(many) / statistics.median(few)
+    print(f"  create: {statistics.median(few):.2f} ms, with {more} more mounts on the host {statistics.median(many):.2f} ms: {ratio:.2f} x (promised: 1.2)")
+
+
+def bench_thousands(daemon, count=2000, few=10, seconds=8):
+    """Exec in one container beside few and beside thousands of idle ones."""
+    api = Api(daemon, timeout=300)
+    boxes, failed, lock = [], [], threading.Lock()
+
+    def make(how_many):
+        def work():
+            while True:
+                with lock:
+                    if len(boxes) + len(failed) + len(running) >= how_many:
+                        return
+                    running.append(1)
+                try:
+                    box = api.create(IMAGE, cpu=0.01, memory="8MiB")
+                    with lock:
+                        boxes.append(box)
+                except Exception as error:
+                    failed.append(error)
+                finally:
+                    running.pop()
+
+        running = []
+        threads = [threading.Thread(target=work) for _ in range(16)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+
+    begun = time.monotonic()
+    measured = api.create(IMAGE)
+    make(few)
+    exec_p99(measured, 1)
+    time.sleep(1)
+    beside_few, n = exec_p99(measured, seconds)
+    make(count)
+    made = time.monotonic() - begun
+    time.sleep(2)
+    beside_many, m = exec_p99(measured, seconds)
+    print(f"  exec p99: {beside_few:.2f} ms beside {few} idle containers ({n}), {beside_many:.2f} ms beside {len(boxes)} ({m}):"
+          f" {beside_many / beside_few:.2f} x (promised: 3); {len(failed)} failed, all made after {made:.0f} s")
+    for error in failed[:3]:
+        print(f"    {error}")
+    lists = [boxes[i::16] for i in range(16)]
+    threads = [threading.Thread(target=lambda part=part: [box.stop() for box in part]) for part in [*lists, [measured]]]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+
+
 def exec_p99(box, seconds):
     taken, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
@@ -224,7 +345,11 @@ def main():
     folder = Path(tempfile.mkdtemp(prefix="harena-bench-"))
     daemon = Harenad(folder)
     config = json.loads(daemon.config.read_text())
-    config["plugins"]["container"]["config"]["id_ranges"] = 1024
+    config["plugins"].pop("e2b", None)  # nothing here speaks it, and it needn't be built
+    # Apart from those of the tests (33,000 and more) and of a daemon with the defaults (28,672 to 32,765).
+    config["plugins"]["container"]["config"].update(id_base=(2_000 + os.getpid() % 8 * 2_300) * 65536, id_ranges=2_200)
+    if pool := os.environ.get("HARENA_BENCH_POOL"):
+        config["plugins"]["container"]["config"]["pool"] = int(pool)
     daemon.config.write_text(json.dumps(config))
     try:
         daemon.start()
@@ -238,6 +363,10 @@ def main():
             bench_burst(daemon)
         if what in ("idle", "all"):
             bench_idle(daemon)
+        if what in ("mounts", "all"):
+            bench_mounts(daemon, folder, max(rounds // 5, 5))
+        if what in ("thousands", "all"):
+            bench_thousands(daemon)
         if what in ("neighbours", "all"):
             bench_neighbours(daemon)
         if what in ("fork", "all"):
