@@ -62,7 +62,7 @@ bool send_order(int socket, const std::string& prefix, std::string_view body, co
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
   std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
-  // Waits at most as long as the spawner takes to fork: it does nothing else.
+  // Waits only behind thousands of orders (make_room).
   ssize_t sent;
   while ((sent = ::sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
   }
@@ -149,6 +149,15 @@ void be_spawner(const Sandbox& sandbox, int socket) {
   }
 }
 
+/// Room for thousands of orders: the spawner has the sandbox's share of the CPU, which may be next to nothing, and the shim, which
+/// has other things to do, must not wait for it.
+void make_room(int socket) {
+  constexpr int kQueueBytes = 16 << 20;
+  // Without the right to it as far as the machine lets everybody go.
+  if (::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &kQueueBytes, sizeof kQueueBytes) == 0) return;
+  (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kQueueBytes, sizeof kQueueBytes);
+}
+
 }  // namespace
 
 Spawner::~Spawner() {
@@ -161,6 +170,7 @@ Spawner::~Spawner() {
 
 Status Spawner::start() {
   HARENA_TRY(auto pair, make_report_channel());
+  make_room(pair.first.get());
   sandbox_.children_inside(false);
   auto child = clone_child(-1, [&] { be_spawner(sandbox_, pair.second.get()); });
   sandbox_.children_inside(true);
