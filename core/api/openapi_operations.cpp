@@ -63,6 +63,7 @@ const std::map<std::string, Extra>& extras() {
        {.response = "FileEvent", .response_type = "application/x-ndjson", .query = {"path!", "user", "recursive"}}},
       {"read_archive", {.response_type = "application/x-tar", .query = {"path!", "user"}}},
       {"write_archive", {.response = "ArchiveResult", .query = {"path!", "user"}, .request_type = "application/x-tar"}},
+      {"list_events", {.response = "EventList", .query = {"type", "project", "sandbox", "limit", "cursor"}}},
       {"list_images", {.response = "ImageList", .query = {"prefix", "limit", "cursor"}}},
       {"import_image", {.request = "ImportImage", .response_type = "application/x-ndjson"}},
       {"tag_image", {.request = "TagImage"}},

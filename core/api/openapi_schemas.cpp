@@ -83,13 +83,21 @@ constexpr const char* kSchemas = R"json({
     "properties": {"sandboxes": {"type": "array", "items": {"$ref": "#/components/schemas/Sandbox"}},
       "next_cursor": {"type": "string", "description": "Empty: the end"}}
   },
+  "EventList": {
+    "type": "object", "required": ["events", "next_cursor"],
+    "properties": {"events": {"type": "array", "items": {"type": "object", "properties": {
+        "time_ms": {"type": "integer"}, "type": {"enum": ["sandbox_weakened", "limit_reached"]}, "project": {"type": "string"},
+        "sandbox_id": {"type": "string"}, "principal": {"type": "string"}, "detail": {"type": "string"}}}},
+      "next_cursor": {"type": "string", "description": "Empty: the end"}}
+  },
   "UpdateSandbox": {
     "type": "object", "additionalProperties": false,
     "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}},
       "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
       "idle_ttl_s": {"type": "integer", "minimum": 0}, "lifetime_s": {"type": "integer", "minimum": 0},
       "lifetime_at_least_s": {"type": "integer", "minimum": 1, "description": "As lifetime_s, unless its end is later already"},
-      "lifetime_action": {"enum": ["stop", "pause"]}, "resume_on_use": {"type": "boolean"}}
+      "lifetime_action": {"enum": ["stop", "pause"]}, "resume_on_use": {"type": "boolean"},
+      "params": {"type": "object", "description": "Parameters of the backend to change while the sandbox lives (verb resize); null: its default again"}}
   },
   "StopSandbox": {"type": "object", "additionalProperties": false,
     "properties": {"grace_ms": {"type": "integer", "minimum": 0, "maximum": 600000, "default": 0}}},

@@ -1,6 +1,7 @@
 #include "core/api/routes.hpp"
 
 #include "core/api/directory_routes.hpp"
+#include "core/api/event_routes.hpp"
 #include "core/api/image_routes.hpp"
 #include "core/api/installation_routes.hpp"
 #include "core/api/openapi.hpp"
@@ -12,7 +13,7 @@ namespace harena {
 
 struct ApiRoutes::Rooms {
   Rooms(ApiServices& services, const http::Router& all)
-      : sandboxes(services), snapshots(services), directory(services), images(services), installation(services), sessions(services),
+      : sandboxes(services), snapshots(services), directory(services), events(services), images(services), installation(services), sessions(services),
         fleet(services.fleet), router(all) {}
 
   http::Task<Result<Reply>> openapi(ApiCall&) {
@@ -23,6 +24,7 @@ struct ApiRoutes::Rooms {
   SandboxRoutes sandboxes;
   SnapshotRoutes snapshots;
   DirectoryRoutes directory;
+  EventRoutes events;
   ImageRoutes images;
   InstallationRoutes installation;
   SessionGate sessions;
@@ -38,6 +40,7 @@ void ApiRoutes::add_to(ApiRouter& gate) {
   rooms_->sandboxes.add_to(gate);
   rooms_->snapshots.add_to(gate);
   rooms_->directory.add_to(gate);
+  rooms_->events.add_to(gate);
   rooms_->images.add_to(gate);
   rooms_->installation.add_to(gate);
   rooms_->sessions.add_to(gate);

@@ -74,12 +74,14 @@ Result<SandboxUpdate> parse_update(const json& body) {
   HARENA_TRY(auto annotations, fields.string_map("annotations"));
   HARENA_TRY(const auto idle, fields.integer("idle_ttl_s", 0, 0, kMaxTtlSeconds));
   HARENA_TRY_STATUS(parse_lifetime_update(fields, update));
+  HARENA_TRY(auto params, fields.object("params"));
   HARENA_TRY_STATUS(fields.finish());
   HARENA_TRY_STATUS(check_labels(labels));
   HARENA_TRY_STATUS(check_annotations(annotations));
   if (fields.has("labels")) update.labels = std::move(labels);
   if (fields.has("annotations")) update.annotations = std::move(annotations);
   if (fields.has("idle_ttl_s")) update.idle_ttl_s = idle;
+  if (fields.has("params")) update.params = std::move(params);
   return update;
 }
 
@@ -92,7 +94,7 @@ void SandboxRoutes::add_to(ApiRouter& router) {
              "Create many; results as they are ready", this, &R::create_batch);
   router.add("GET", "/v1/sandboxes", "list_sandboxes", "List sandboxes", this, &R::list);
   router.add("GET", "/v1/sandboxes/{id}", "get_sandbox", "One sandbox", this, &R::get);
-  router.add("PATCH", "/v1/sandboxes/{id}", "update_sandbox", "Change labels and times", this, &R::update);
+  router.add("PATCH", "/v1/sandboxes/{id}", "update_sandbox", "Change labels, times and limits", this, &R::update);
   router.add("POST", "/v1/sandboxes/{id}/pause", "pause_sandbox", "Pause", this, &R::pause);
   router.add("POST", "/v1/sandboxes/{id}/resume", "resume_sandbox", "Resume", this, &R::resume);
   router.add("POST", "/v1/sandboxes/{id}/stop", "stop_sandbox", "Stop", this, &R::stop);

@@ -12,6 +12,7 @@
 #include "core/iam/iam_service.hpp"
 #include "core/image/catalog.hpp"
 #include "core/image/import.hpp"
+#include "core/store/event_repository.hpp"
 #include "sdk/base/clock.hpp"
 #include "sdk/base/random.hpp"
 
@@ -34,6 +35,7 @@ struct ApiServices {
   const Config& config;
   std::function<nlohmann::json()> plugins;  ///< the lines of GET /v1/plugins
   std::function<nlohmann::json()> doctor;   ///< findings; may take a second, called on a worker
+  EventRepository* events = nullptr;        ///< null: no trail is kept
 };
 
 }  // namespace harena

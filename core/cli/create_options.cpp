@@ -11,7 +11,15 @@ using nlohmann::json;
 
 namespace {
 
-Result<json> schema_of(client::Client& client, const std::string& backend) {
+Status put_duration(json& body, const char* key, const std::string& text, const char* option) {
+  if (text.empty()) return {};
+  HARENA_TRY(body[key], parse_duration_s(text, option));
+  return {};
+}
+
+}  // namespace
+
+Result<json> backend_schema(client::Client& client, const std::string& backend) {
   HARENA_TRY(const auto backends, client::Sandboxes(client).backends());
   std::vector<std::string> names;
   for (const auto& one : backends) {
@@ -20,14 +28,6 @@ Result<json> schema_of(client::Client& client, const std::string& backend) {
   }
   return make_error(ErrorCode::not_found, "there is no backend '" + backend + "'" + suggestion(backend, names));
 }
-
-Status put_duration(json& body, const char* key, const std::string& text, const char* option) {
-  if (text.empty()) return {};
-  HARENA_TRY(body[key], parse_duration_s(text, option));
-  return {};
-}
-
-}  // namespace
 
 void CreateOptions::add_to(CLI::App& app) {
   app.add_option("--backend", backend, "What kind of sandbox; 'harena backends' lists them")->capture_default_str();
@@ -61,7 +61,7 @@ Result<json> CreateOptions::body(client::Client& client) const {
   HARENA_TRY_STATUS(put_duration(body, "idle_ttl_s", idle_ttl, "--idle-ttl"));
   HARENA_TRY_STATUS(put_duration(body, "lifetime_s", lifetime, "--lifetime"));
   if (params.empty()) return body;
-  HARENA_TRY(const auto schema, schema_of(client, backend));
+  HARENA_TRY(const auto schema, backend_schema(client, backend));
   HARENA_TRY(body["params"], typed_params(schema, backend, params));
   return body;
 }

@@ -28,4 +28,7 @@ struct CreateOptions {
   Result<nlohmann::json> body(client::Client& client) const;
 };
 
+/// The params_schema of a backend of the installation; not_found names the nearest.
+Result<nlohmann::json> backend_schema(client::Client& client, const std::string& backend);
+
 }  // namespace harena::cli

@@ -24,6 +24,8 @@ void set_up(Program& program) {
   program.app.footer("Exit codes: the remote command's own; 124 its timeout; 125 Harena's failure; see docs/cli.md.");
   add_lifecycle(program);
   add_snapshots(program);
+  add_resize(program);
+  add_events(program);
   add_exec(program);
   add_logs(program);
   add_copy(program);

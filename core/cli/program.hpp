@@ -50,6 +50,8 @@ struct Program {
 /// An option that may be repeated and takes exactly one value each time: CLI11 would otherwise swallow the next words.
 CLI::Option* add_repeated(CLI::App& app, const std::string& names, std::vector<std::string>& values, const std::string& help);
 
+void add_resize(Program& program);
+void add_events(Program& program);
 void add_lifecycle(Program& program);  // create ls inspect pause resume stop
 void add_snapshots(Program& program);  // fork snapshot rollback snapshots
 void add_exec(Program& program);       // run exec shell

@@ -16,7 +16,7 @@ namespace harena {
 struct BackendDescription {
   std::string name;
   nlohmann::json params_schema;
-  std::set<std::string> verbs;  ///< the optional ones it has: pause, resume, snapshot, restore, fork, rollback
+  std::set<std::string> verbs;  ///< the optional ones it has: pause, resume, snapshot, restore, fork, rollback, resize
   nlohmann::json kept = nlohmann::json::object();  ///< verb -> "memory" | "filesystem"
   bool session = true;          ///< create returns a session endpoint
   bool needs_image = true;
@@ -65,6 +65,13 @@ struct BackendSnapshot {
   nlohmann::json details = nlohmann::json::object();  ///< what else the backend tells: how it was taken, bytes
 };
 
+/// Both whole: those that hold, and those that are to.
+struct BackendResizeRequest {
+  nlohmann::json before = nlohmann::json::object();
+  nlohmann::json params = nlohmann::json::object();
+  nlohmann::json details = nlohmann::json::object();  ///< the sandbox's, as create and earlier changes gave them
+};
+
 struct BackendRecovered {
   enum class Status { running, paused, gone } status = Status::gone;
   std::string session_endpoint;
@@ -109,6 +116,11 @@ class Backend {
   /// The commands that run in the sandbox are ended. Idempotent.
   virtual Status rollback(const CallContext&, const SandboxId& /*id*/, const std::string& /*snapshot_state*/) {
     return absent_verb(describe(), "rollback");
+  }
+  /// Other parameters for a living sandbox (harena.backend.container/1): all or nothing, idempotent. Returns its state (empty: as
+  /// before) and its details from now on.
+  virtual Result<BackendCreated> resize(const CallContext&, const SandboxId& /*id*/, const BackendResizeRequest& /*request*/) {
+    return absent_verb(describe(), "resize");
   }
 };
 

@@ -37,6 +37,8 @@ struct SandboxUpdate {
   std::optional<IdleAction> lifetime_action;  ///< pause: lifetime_restarts is set with it
   std::optional<bool> resume_on_use;
   std::optional<Labels> annotations;
+  /// Laid over the backend's parameters; null takes one back to its default. Only where the backend has `resize`.
+  std::optional<nlohmann::json> params;
 };
 
 /// What a fork may ask for. Absent members are as in the source.

@@ -99,7 +99,8 @@ std::unique_ptr<ApiServices> Daemon::Parts::make_services() {
       .random = random,
       .config = config,
       .plugins = [this] { return plugins_json(); },
-      .doctor = [this] { return edge.doctor(); }});
+      .doctor = [this] { return edge.doctor(); },
+      .events = &edge.events()});
 }
 
 /// Health answers from the first moment on: not ready until the last step.

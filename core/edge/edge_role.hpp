@@ -59,6 +59,7 @@ class EdgeRole {
   EdgeImages& images() { return *images_; }
   LocalEdge& edge() { return *edge_; }
   SandboxManager& manager() { return *manager_; }
+  EventRepository& events() { return *events_; }
   boost::asio::thread_pool& workers() { return *workers_; }
   const std::string& code() const { return code_; }
   /// What this machine may promise.
@@ -91,6 +92,7 @@ class EdgeRole {
   std::unique_ptr<EdgeImages> images_;
   std::unique_ptr<SandboxRepository> repository_;
   std::unique_ptr<SnapshotRepository> snapshots_;
+  std::unique_ptr<EventRepository> events_;
   std::unique_ptr<SandboxManager> manager_;
   std::unique_ptr<LocalEdge> edge_;
   std::jthread clockwork_;

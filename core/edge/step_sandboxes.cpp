@@ -12,6 +12,7 @@ Step EdgeRole::sandboxes_step() {
             options.host_room = [folder = config.state_dir] { return read_host_room(folder); };
             repository_ = std::make_unique<SandboxRepository>(*store_);
             snapshots_ = std::make_unique<SnapshotRepository>(*store_);
+            events_ = std::make_unique<EventRepository>(*store_);
             manager_ = std::make_unique<SandboxManager>(
                 std::move(options), LifecycleParts{.repository = *repository_,
                                                    .snapshots = *snapshots_,
@@ -20,7 +21,8 @@ Step EdgeRole::sandboxes_step() {
                                                    .quotas = iam_->quotas(),
                                                    .clock = parts_.clock,
                                                    .random = parts_.random,
-                                                   .notice = parts_.notice});
+                                                   .notice = parts_.notice,
+                                                   .events = events_.get()});
             edge_ = std::make_unique<LocalEdge>(*manager_, *workers_);
             HARENA_TRY(const auto living, manager_->recover());
             if (living > 0) parts_.notice("info", std::to_string(living) + " sandboxes go on");

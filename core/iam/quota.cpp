@@ -1,5 +1,6 @@
 #include "core/iam/quota.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -106,6 +107,19 @@ QuotaLedger::Reservation QuotaLedger::adopt(const ProjectPath& project, QuotaAmo
   std::lock_guard lock(book_->mutex);
   book_->add(project, amount);
   return Reservation(book_, project, amount);
+}
+
+Status QuotaLedger::resize(Reservation& reservation, QuotaAmount amount) {
+  HARENA_TRY_STATUS(check_amount(amount));
+  if (!reservation) return ok_status();
+  std::lock_guard lock(book_->mutex);
+  QuotaAmount more;
+  for (const auto& d : kDimensions) more.*d.amount = std::max<std::int64_t>(0, amount.*d.amount - reservation.amount_.*d.amount);
+  HARENA_TRY_STATUS(book_->check(reservation.project_, more));
+  book_->subtract(reservation.project_, reservation.amount_);
+  book_->add(reservation.project_, amount);
+  reservation.amount_ = amount;
+  return ok_status();
 }
 
 QuotaAmount QuotaLedger::used(const ProjectPath& project) const {

@@ -60,6 +60,9 @@ class QuotaLedger {
   Result<Reservation> reserve(const ProjectPath& project, QuotaAmount amount);
   /// The same without looking at limits, for what lives already. Precondition: the amount is in range.
   Reservation adopt(const ProjectPath& project, QuotaAmount amount);
+  /// Another amount for what lives already; only what is more than before is checked against the limits. On failure, as reserve
+  /// has it, the reservation is as before.
+  Status resize(Reservation& reservation, QuotaAmount amount);
   /// What a project and everything below it use now.
   QuotaAmount used(const ProjectPath& project) const;
   /// Takes effect for the next reserve; lower than what is used is fine and only refuses more.

@@ -29,13 +29,22 @@ Status check_room(const char* what, std::int64_t have, std::int64_t keep) {
 
 }  // namespace
 
+Status Admission::check_promises(const Resources& promised, const Resources& asked) const {
+  HARENA_TRY_STATUS(check_promise("thousandths of a CPU", asked.cpu_milli, promised.cpu_milli, limits_.promise.cpu_milli));
+  return check_promise("bytes of memory", asked.memory_bytes, promised.memory_bytes, limits_.promise.memory_bytes);
+}
+
+Status Admission::grow(const Resources& promised, const Resources& more) const {
+  HARENA_TRY_STATUS(check_promises(promised, more));
+  if (more.memory_bytes == 0) return ok_status();
+  return check_room("memory", probe_().memory_available_bytes, limits_.min_memory_bytes);
+}
+
 Status Admission::admit(std::int64_t living, const Resources& promised, const Resources& asked) const {
   if (living >= limits_.max_sandboxes) {
     return refused("this edge runs " + std::to_string(living) + " sandboxes, its max_sandboxes");
   }
-  HARENA_TRY_STATUS(check_promise("thousandths of a CPU", asked.cpu_milli, promised.cpu_milli, limits_.promise.cpu_milli));
-  HARENA_TRY_STATUS(
-      check_promise("bytes of memory", asked.memory_bytes, promised.memory_bytes, limits_.promise.memory_bytes));
+  HARENA_TRY_STATUS(check_promises(promised, asked));
   const HostRoom room = probe_();
   HARENA_TRY_STATUS(check_room("memory", room.memory_available_bytes, limits_.min_memory_bytes));
   return check_room("disk", room.disk_available_bytes, limits_.min_disk_bytes);

@@ -30,8 +30,11 @@ class Admission {
   /// Whether one more that asks for `asked` may come to `living` ones that have been promised `promised`.
   /// resource_exhausted, retry on another node, naming what is short.
   Status admit(std::int64_t living, const Resources& promised, const Resources& asked) const;
+  /// Whether one of the living may have `more` (nothing negative) than it was promised.
+  Status grow(const Resources& promised, const Resources& more) const;
 
  private:
+  Status check_promises(const Resources& promised, const Resources& asked) const;
   AdmissionLimits limits_;
   std::function<HostRoom()> probe_;
 };

@@ -155,8 +155,16 @@ Status Creation::build() {
   } else {
     HARENA_TRY(created_, backend_.backend->create(call, backend_request()));
   }
-  if (!live_->creation_cancel()->load()) return ok_status();
+  if (!live_->creation_cancel()->load()) return tell_weakening();
   return make_error(ErrorCode::cancelled, "sandbox " + id_->str() + " was stopped while it was being created");
+}
+
+Status Creation::tell_weakening() {
+  for (const auto& use : created_.details.value("weakened", nlohmann::json::array())) {
+    if (!use.is_string()) continue;
+    HARENA_TRY_STATUS(manager_.record_event(call_, live_->snapshot(), "sandbox_weakened", use.get<std::string>()));
+  }
+  return ok_status();
 }
 
 Status Creation::publish() {

@@ -32,6 +32,8 @@ class Creation {
   /// What isn't asked for is as in the snapshot's sandbox.
   Status inherit_snapshot();
   Status build();
+  /// What weakens it is in the trail before anybody can use it.
+  Status tell_weakening();
   Status publish();
   Error undo(Error error);
   BackendCreateRequest backend_request() const;

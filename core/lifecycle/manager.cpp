@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/lifecycle/creation.hpp"
+#include "core/lifecycle/resizing.hpp"
 #include "core/lifecycle/use_guard.hpp"
 
 namespace harena {
@@ -78,6 +79,16 @@ QuotaAmount SandboxManager::quota_of(const Sandbox& sandbox) {
   return {.sandboxes = 1, .cpu_milli = limits.cpu_milli, .memory_bytes = limits.memory_bytes};
 }
 
+Status SandboxManager::record_event(const CallContext& call, const Sandbox& sandbox, const std::string& type, const std::string& detail) {
+  if (parts_.events == nullptr) return ok_status();
+  return parts_.events->append(call, {.time_ms = parts_.clock.wall_ms(),
+                                      .type = type,
+                                      .project = sandbox.spec.project,
+                                      .sandbox_id = sandbox.id.str(),
+                                      .principal = call.principal,
+                                      .detail = detail});
+}
+
 Status SandboxManager::purge() {
   HARENA_TRY(const auto report, parts_.repository.purge({}, parts_.clock.wall_ms()));
   (void)report;
@@ -131,12 +142,17 @@ Result<Sandbox> SandboxManager::update(const CallContext& call, const SandboxId&
     HARENA_TRY(const auto entry, backend_of(live->snapshot()));
     HARENA_TRY_STATUS(check_can_pause(entry, *update.lifetime_action, "lifetime_action"));
   }
-  HARENA_TRY_STATUS(move(call, *live, state, [&](Sandbox& sandbox) {
+  const auto change = [&](Sandbox& sandbox) {
     if (update.labels) sandbox.spec.labels = *update.labels;
     if (update.annotations) sandbox.spec.annotations = *update.annotations;
     if (update.resume_on_use) sandbox.spec.resume_on_use = *update.resume_on_use;
     set_times(sandbox, update, parts_.clock.wall_ms());
-  }));
+  };
+  if (update.params) {
+    HARENA_TRY_STATUS(Resizing(*this, call, *live).run(*update.params, change));
+  } else {
+    HARENA_TRY_STATUS(move(call, *live, state, change));
+  }
   return live->snapshot();
 }
 

@@ -17,6 +17,7 @@
 #include "core/lifecycle/admission.hpp"
 #include "core/lifecycle/backend_registry.hpp"
 #include "core/lifecycle/sandbox_table.hpp"
+#include "core/store/event_repository.hpp"
 #include "core/store/sandbox_repository.hpp"
 #include "core/store/snapshot_repository.hpp"
 #include "sdk/base/clock.hpp"
@@ -44,6 +45,7 @@ struct LifecycleParts {
   RandomSource& random;
   /// Something that an operator should know (`level` as in logs). May be called from any thread.
   std::function<void(std::string level, std::string message)> notice;
+  EventRepository* events = nullptr;  ///< the trail; null: none is kept
 };
 
 class SandboxManager {
@@ -100,6 +102,7 @@ class SandboxManager {
   friend class Creation;
   friend class Forking;
   friend class Recovery;
+  friend class Resizing;
   /// not_found for one that is being made or deleted.
   Result<Snapshot> ready_snapshot(const CallContext& call, const SandboxId& id);
   Result<Snapshot> take_snapshot(const CallContext& call, const Sandbox& source, const BackendEntry& entry, Snapshot snapshot);
@@ -117,6 +120,8 @@ class SandboxManager {
   /// Ends a sandbox whose processes are gone already.
   void bury(const LivePtr& live, const Ending& ending);
   Result<Sandbox> finish(const CallContext& call, LiveSandbox& live, SandboxState terminal, const Ending& ending);
+  /// A line of the trail about a sandbox; on return it is in the store.
+  Status record_event(const CallContext& call, const Sandbox& sandbox, const std::string& type, const std::string& detail);
   void remove_folders(const SandboxId& id) const;
   /// Of one that has ended and is no longer in the table.
   void remove_remains(const SandboxId& id, const std::string& backend) const;

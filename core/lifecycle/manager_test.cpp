@@ -355,5 +355,27 @@ TEST(Update, ChangesLabelsAndTimes) {
   EXPECT_EQ(updated->expires_ms, bench.clock.wall_ms() + 5'000);
 }
 
+TEST(Trail, WhatWeakensIsThereBeforeTheAnswer) {
+  Bench bench;
+  bench.backend.details = {{"weakened", {"capability net_raw", "host folder /srv at /data"}}};
+  const auto made = bench.manager->create({.principal = "token:1"}, Bench::spec());
+  ASSERT_TRUE(made.ok());
+  const auto events = bench.events->list({}, {}, "", 10)->events;
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(to_json(events[1]), (nlohmann::json{{"time_ms", bench.clock.wall_ms()}, {"type", "sandbox_weakened"}, {"project", "root"},
+                                                {"sandbox_id", made->id.str()}, {"principal", "token:1"}, {"detail", "host folder /srv at /data"}}));
+}
+
+TEST(Trail, AnEndByALimitIsThereAndOthersAreNot) {
+  Bench bench;
+  const auto made = bench.manager->create({}, Bench::spec());
+  bench.manager->on_exit(made->id, {Cause::limit, "memory", "out of memory"});
+  const auto other = bench.manager->create({}, Bench::spec());
+  bench.manager->on_exit(other->id, {Cause::infrastructure, "shim", "gone"});
+  const auto events = bench.events->list({}, {}, "", 10)->events;
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].type + " " + events[0].detail + " " + events[0].sandbox_id, "limit_reached memory " + made->id.str());
+}
+
 }  // namespace
 }  // namespace harena

@@ -1,5 +1,7 @@
 #include "core/lifecycle/recovery.hpp"
 
+#include "core/lifecycle/resizing.hpp"
+
 #include <filesystem>
 #include <set>
 
@@ -79,6 +81,20 @@ void Recovery::find_again(const LivePtr& live, const BackendEntry& entry) {
     manager_.parts_.notice("error", saved.error().describe());
   }
   live->replace(std::move(next));
+  finish_resize(live, record.state == SandboxState::running && paused);
+}
+
+void Recovery::finish_resize(const LivePtr& live, bool left_standing) {
+  const Sandbox record = live->snapshot();
+  if (!record.resizing) return;
+  if (const auto settled = Resizing(manager_, {}, *live).settle(); !settled.ok()) {
+    manager_.parts_.notice("error", settled.error().describe());  // The next resize tries again.
+  }
+  // It stood still while it was being changed; who died then couldn't let it go on.
+  if (!left_standing) return;
+  if (const auto resumed = manager_.resume({}, record.id); !resumed.ok()) {
+    manager_.parts_.notice("error", resumed.error().describe());
+  }
 }
 
 void Recovery::sweep_backends() {

@@ -20,6 +20,8 @@ class Recovery {
   void undo_creation(const LivePtr& live, const BackendEntry& entry);
   void find_again(const LivePtr& live, const BackendEntry& entry);
   void mend_snapshots();
+  /// Of one that died in the middle of a resize: `left_standing` if it ran before.
+  void finish_resize(const LivePtr& live, bool left_standing);
   void sweep_backends();
   void remove_orphan_folders(const std::string& parent);
 

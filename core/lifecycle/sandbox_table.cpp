@@ -1,5 +1,7 @@
 #include "core/lifecycle/sandbox_table.hpp"
 
+#include <algorithm>
+
 namespace harena {
 
 void SandboxTable::insert(const SandboxId& id, LivePtr live) {
@@ -14,6 +16,24 @@ Status SandboxTable::admit(const Admission& admission, const SandboxId& id, Live
   HARENA_TRY_STATUS(admission.admit(static_cast<std::int64_t>(live_.size()), promised_, asked));
   add(id, std::move(live), asked);
   return ok_status();
+}
+
+Status SandboxTable::change_promise(const Admission& admission, const Resources& from, const Resources& to) {
+  const Resources by{to.cpu_milli - from.cpu_milli, to.memory_bytes - from.memory_bytes};
+  std::unique_lock lock(mutex_);
+  if (by.cpu_milli > 0 || by.memory_bytes > 0) {
+    const Resources more{std::max<std::int64_t>(0, by.cpu_milli), std::max<std::int64_t>(0, by.memory_bytes)};
+    HARENA_TRY_STATUS(admission.grow(promised_, more));
+  }
+  promised_.cpu_milli += by.cpu_milli;
+  promised_.memory_bytes += by.memory_bytes;
+  return ok_status();
+}
+
+void SandboxTable::restore_promise(const Resources& from, const Resources& to) {
+  std::unique_lock lock(mutex_);
+  promised_.cpu_milli += to.cpu_milli - from.cpu_milli;
+  promised_.memory_bytes += to.memory_bytes - from.memory_bytes;
 }
 
 void SandboxTable::add(const SandboxId& id, LivePtr live, const Resources& promised) {

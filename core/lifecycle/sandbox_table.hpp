@@ -19,6 +19,10 @@ class SandboxTable {
   void insert(const SandboxId& id, LivePtr live);
   /// Asks `admission` and inserts, as one step: of many creates at once exactly as many come in as there is room for.
   Status admit(const Admission& admission, const SandboxId& id, LivePtr live);
+  /// One of the living gets the promise `to` instead of `from`, if `admission` lets it. Its record must say so by the time it is erased.
+  Status change_promise(const Admission& admission, const Resources& from, const Resources& to);
+  /// The same without asking, for what was promised before.
+  void restore_promise(const Resources& from, const Resources& to);
   void erase(const SandboxId& id);
   /// Null when it isn't alive here.
   LivePtr find(const SandboxId& id) const;

@@ -76,6 +76,9 @@ Result<Sandbox> SandboxManager::finish(const CallContext& call, LiveSandbox& liv
 
 void SandboxManager::bury(const LivePtr& live, const Ending& ending) {
   const Sandbox sandbox = live->snapshot();
+  if (ending.cause == Cause::limit) {
+    if (const auto told = record_event({}, sandbox, "limit_reached", ending.detail); !told.ok()) parts_.notice("warning", told.error().describe());
+  }
   if (const auto entry = backend_of(sandbox); entry.ok()) {
     if (const auto stopped = entry->backend->stop({}, sandbox.id, 0); !stopped.ok()) {
       parts_.notice("warning", "removing the rest of " + sandbox.id.str() + ": " + stopped.error().describe());

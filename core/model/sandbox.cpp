@@ -14,6 +14,10 @@ json resources_json(const Resources& resources) {
   return {{"cpu_milli", resources.cpu_milli}, {"memory_bytes", resources.memory_bytes}};
 }
 
+Resources resources_from(const json& value) {
+  return {value.at("cpu_milli").get<std::int64_t>(), value.at("memory_bytes").get<std::int64_t>()};
+}
+
 std::int64_t memory_of(const json& params) {
   for (const auto* name : {"memory_bytes", "memory"}) {
     const auto it = params.find(name);
@@ -44,13 +48,15 @@ Sandbox read_stored(const json& value, SandboxId id, CreateSpec spec) {
   sandbox.changed_ms = value.at("changed_ms").get<std::int64_t>();
   sandbox.expires_ms = value.at("expires_ms").get<std::int64_t>();
   sandbox.ending = ending_from(value.at("ending"));
-  sandbox.promised.cpu_milli = value.at("promised").at("cpu_milli").get<std::int64_t>();
-  sandbox.promised.memory_bytes = value.at("promised").at("memory_bytes").get<std::int64_t>();
+  sandbox.promised = resources_from(value.at("promised"));
   sandbox.backend_state = value.at("backend_state").get<std::string>();
   sandbox.session_endpoint = value.at("session_endpoint").get<std::string>();
   sandbox.details = value.at("details");
   sandbox.layer_digests = value.at("layer_digests").get<std::vector<std::string>>();
   sandbox.image_config = value.value("image_config", json::object());
+  if (value.contains("resizing")) {
+    sandbox.resizing = {value["resizing"].at("params"), resources_from(value["resizing"].at("promised"))};
+  }
   return sandbox;
 }
 
@@ -95,7 +101,7 @@ json to_public_json(const Sandbox& sandbox) {
 }
 
 json to_stored_json(const Sandbox& sandbox) {
-  return {{"schema", 1},
+  json stored = {{"schema", 1},
           {"id", sandbox.id.str()},
           {"backend", sandbox.spec.backend},
           {"spec", to_json(sandbox.spec)},
@@ -111,6 +117,10 @@ json to_stored_json(const Sandbox& sandbox) {
           {"details", sandbox.details},
           {"layer_digests", sandbox.layer_digests},
           {"image_config", sandbox.image_config}};
+  if (sandbox.resizing) {
+    stored["resizing"] = {{"params", sandbox.resizing->params}, {"promised", resources_json(sandbox.resizing->promised)}};
+  }
+  return stored;
 }
 
 Result<Sandbox> sandbox_from_stored_json(const json& value) {

@@ -84,12 +84,20 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 Resources resources_of(const nlohmann::json& params);
+/// What is promised after `change` has been laid over the parameters: what it doesn't name stays as promised.
+Resources resources_after(Resources promised, const nlohmann::json& change);
 
 /// Why a sandbox is failed (or stopped by something else than its owner).
 struct Ending {
   Cause cause = Cause::none;
   std::string detail;  ///< `memory`, `edge`, `idle_ttl`, `lifetime`, ...
   std::string message;
+};
+
+/// Where a resize leads.
+struct PendingResize {
+  nlohmann::json params;
+  Resources promised;
 };
 
 struct Sandbox {
@@ -109,6 +117,8 @@ struct Sandbox {
   nlohmann::json details = nlohmann::json::object();  ///< what the backend tells of it
   std::vector<std::string> layer_digests;
   nlohmann::json image_config = nlohmann::json::object();  ///< of the image, as its commands need it; never shown
+  /// A resize in progress; spec.params are still those before. A restart that finds one goes through with it.
+  std::optional<PendingResize> resizing;
 };
 
 /// The absolute end of a sandbox in the state that it has, were its lifetime_s to begin now; 0: none.

@@ -48,8 +48,13 @@ bool is_endpoint(const std::string& path) { return path.empty() || path.front() 
 
 Result<std::unique_ptr<BackendAdapter>> BackendAdapter::make(std::shared_ptr<const loader::Instance> instance) {
   HARENA_TRY(const auto table, instance->backend());
-  std::unique_ptr<BackendAdapter> adapter(new BackendAdapter(PluginCaller(std::move(instance)), table));
+  std::unique_ptr<BackendAdapter> adapter(new BackendAdapter(PluginCaller(instance), table));
   HARENA_TRY_STATUS(adapter->read_description());
+  const auto& contracts = instance->library().contracts();
+  if (std::find(contracts.begin(), contracts.end(), HARENA_BACKEND_CONTAINER_CONTRACT) != contracts.end()) {
+    HARENA_TRY(adapter->container_, instance->backend_container());
+    adapter->description_.verbs.insert("resize");
+  }
   return adapter;
 }
 
@@ -152,6 +157,20 @@ Result<json> BackendAdapter::pause(const CallContext& call, const SandboxId& id)
 
 Result<json> BackendAdapter::resume(const CallContext& call, const SandboxId& id) {
   return optional_verb(call, "resume", table_.resume, id);
+}
+
+Result<BackendCreated> BackendAdapter::resize(const CallContext& call, const SandboxId& id, const BackendResizeRequest& request) {
+  if (!container_) return absent_verb(description_, "resize");
+  HARENA_TRY(const auto params, params_schema_->apply(request.params, "params"));
+  const std::string text = json{{"before", request.before}, {"params", params}, {"details", request.details}}.dump(
+      -1, ' ', false, json::error_handler_t::replace);
+  HARENA_TRY(const auto document, caller_.call(call, "resize", [&](void* self, const harena_call* record) {
+    return container_->resize(self, record, to_abi(id.str()), to_abi(text));
+  }));
+  ResultReader read(caller_, "resize", document);
+  BackendCreated changed{.state = read.string_or("state", ""), .details = read.object("details")};
+  if (auto wrong = read.error()) return std::move(*wrong);
+  return changed;
 }
 
 }  // namespace harena

@@ -7,6 +7,7 @@
 #include "core/contracts/backend.hpp"
 #include "core/pluginhost/plugin_caller.hpp"
 #include "sdk/abi/backend.h"
+#include "sdk/abi/backend_container.h"
 #include "sdk/schema/schema.hpp"
 
 namespace harena {
@@ -35,6 +36,7 @@ class BackendAdapter final : public Backend {
   Result<BackendCreated> restore(const CallContext& call, const BackendCreateRequest& request,
                                  const std::string& snapshot_state) override;
   Status rollback(const CallContext& call, const SandboxId& id, const std::string& snapshot_state) override;
+  Result<BackendCreated> resize(const CallContext& call, const SandboxId& id, const BackendResizeRequest& request) override;
 
  private:
   BackendAdapter(PluginCaller caller, const harena_backend& table) : caller_(std::move(caller)), table_(table) {}
@@ -48,6 +50,7 @@ class BackendAdapter final : public Backend {
 
   PluginCaller caller_;
   const harena_backend table_;
+  std::optional<harena_backend_container> container_;
   BackendDescription description_;
   std::optional<schema::Schema> params_schema_;
   std::mutex control_;  // [control]: one call at a time for an instance

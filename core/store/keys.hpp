@@ -16,6 +16,7 @@ inline constexpr std::string_view kIdempotency = "/v1/idempotency/";
 inline constexpr std::string_view kIdempotencyEnds = "/v1/idempotency-ends/";
 inline constexpr std::string_view kProjects = "/v1/projects/";
 inline constexpr std::string_view kTokens = "/v1/tokens/";
+inline constexpr std::string_view kEvents = "/v1/events/";
 inline constexpr std::string_view kMeta = "/v1/meta/";
 
 std::string sandbox(const SandboxId& id);

@@ -54,7 +54,7 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
   auto made = std::make_unique<Engine>(Engine{std::move(layout), std::move(cgroups), std::move(held), std::move(seccomp),
                                               apparmor.ok() ? *apparmor : "",
                                               std::make_unique<LxcfsView>(settings_.use_lxcfs),
-                                              std::make_unique<DiskImages>(), nullptr, nullptr});
+                                              std::make_unique<SandboxDisks>(settings_.disk), nullptr, nullptr});
   made->launcher = std::make_unique<LauncherClient>(settings_, made->cgroups);
   made->watcher = std::make_unique<ExitWatcher>([this](const std::string& id) { on_exit(id); });
   engine_ = std::move(made);
@@ -100,6 +100,12 @@ Result<json> ContainerBackend::usage(const Call&, std::string_view sandbox_id) {
   put("memory_peak_bytes", usage.memory_peak_bytes);
   if (usage.pids) document["pids"] = std::max<std::int64_t>(0, *usage.pids - kOwnPids);
   put("oom_kills", usage.oom_kills);
+  if (const auto record = record_of(std::string(sandbox_id))) {
+    if (const auto disk = engine->disks->usage({record->state.state_dir, record->state.first_id})) {
+      document["disk_bytes"] = disk->bytes;
+      document["inodes"] = disk->inodes;
+    }
+  }
   return document;
 }
 

@@ -10,13 +10,13 @@
 #include <optional>
 #include <string>
 
-#include "plugins/container/disk_images.hpp"
 #include "plugins/container/exit_watcher.hpp"
 #include "plugins/container/launcher_client.hpp"
 #include "plugins/container/lxcfs.hpp"
 #include "plugins/container/layer_store.hpp"
 #include "plugins/container/parameters.hpp"
 #include "plugins/container/root_change.hpp"
+#include "plugins/container/sandbox_disks.hpp"
 #include "plugins/container/sandbox_state.hpp"
 #include "plugins/container/settings.hpp"
 #include "sdk/cpp/plugin.hpp"
@@ -27,8 +27,9 @@ namespace harena::container {
 using plugin::Call;
 using plugin::Host;
 
-class ContainerBackend final : public plugin::BackendPlugin {
+class ContainerBackend final : public plugin::BackendPlugin, public plugin::ContainerVerbs {
  public:
+  using plugin::BackendPlugin::kContract;
   static constexpr plugin::Info kInfo{.licence = "Apache-2.0", .config_schema = kSettingsSchema};
   static Result<std::unique_ptr<ContainerBackend>> make(const Call& call, Host host, const json& config);
 
@@ -45,6 +46,7 @@ class ContainerBackend final : public plugin::BackendPlugin {
   Result<json> restore(const Call& call, const json& request) override;
   Result<json> fork(const Call& call, std::string_view sandbox_id, const json& requests) override;
   Status rollback(const Call& call, std::string_view sandbox_id, std::string_view snapshot_state) override;
+  Result<json> resize(const Call& call, std::string_view sandbox_id, const json& request) override;
 
   ContainerBackend(Host host, Settings settings) : host_(host), settings_(std::move(settings)), ids_(settings_.id_base, settings_.id_ranges) {}
 
@@ -57,7 +59,7 @@ class ContainerBackend final : public plugin::BackendPlugin {
     UniqueFd seccomp;
     std::string apparmor;  // profile; empty: none
     std::unique_ptr<LxcfsView> lxcfs;
-    std::unique_ptr<DiskImages> disks;
+    std::unique_ptr<SandboxDisks> disks;
     std::unique_ptr<LauncherClient> launcher;
     std::unique_ptr<ExitWatcher> watcher;
   };
@@ -92,8 +94,8 @@ class ContainerBackend final : public plugin::BackendPlugin {
   Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters,
                                const Granted& granted, const std::vector<FrozenLayer>& frozen);
   void tell_uses(const std::string& id, const Granted& granted) const;
-  Result<CgroupLimits> limits_here(const Engine& engine, const Parameters& parameters, const SandboxRequest& wanted) const;
-  Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const std::string& folder,
+  Result<CgroupLimits> limits_here(const Engine& engine, const Parameters& parameters, const std::string& state_dir) const;
+  Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const SandboxState& state,
                              std::vector<std::string>& missing) const;
   Result<SandboxState> claim(const std::string& id, const json& request);
   Result<LaunchedSandbox> launch(const Call& call, Engine& engine, const SandboxRequest& wanted,

@@ -6,6 +6,7 @@
 #include "plugins/container/own_disk.hpp"
 #include "plugins/container/sandbox_folders.hpp"
 #include "plugins/container/sandbox_plan.hpp"
+#include "plugins/container/sandbox_user.hpp"
 #include "sdk/support/fault.hpp"
 
 namespace harena::container {
@@ -38,12 +39,11 @@ Result<json> ContainerBackend::create_on(const Call& call, const json& request, 
   return infrastructure(std::move(made).error(), "container");
 }
 
-Result<CgroupLimits> ContainerBackend::limits_here(const Engine& engine, const Parameters& parameters, const SandboxRequest& wanted) const {
+Result<CgroupLimits> ContainerBackend::limits_here(const Engine& engine, const Parameters& parameters, const std::string& state_dir) const {
   CgroupLimits limits = limits_of(parameters);
-  limits.account_cpu = !wanted.lxcfs.empty();
   if (!limits.cpuset.empty()) HARENA_TRY_STATUS(check_cpus_online(limits.cpuset));
   if (limits.io_weight == 0 && !limits.io.wanted()) return limits;
-  auto disk = disk_of_folder(wanted.state_dir);
+  auto disk = disk_of_folder(state_dir);
   if (!disk.ok()) {
     limits.impossible = {{"io_weight", disk.error().message}, {"io_bandwidth", disk.error().message}};
     return limits;
@@ -54,10 +54,10 @@ Result<CgroupLimits> ContainerBackend::limits_here(const Engine& engine, const P
   return limits;
 }
 
-Result<UniqueFd> ContainerBackend::make_disk(Engine& engine, const Parameters& parameters, const std::string& folder,
+Result<UniqueFd> ContainerBackend::make_disk(Engine& engine, const Parameters& parameters, const SandboxState& state,
                                              std::vector<std::string>& missing) const {
   if (parameters.disk_bytes == 0) return UniqueFd();
-  auto image = engine.disks->make(parameters.disk_bytes, parameters.inodes, folder);
+  auto image = engine.disks->make({state.state_dir, state.first_id}, parameters.disk_bytes, parameters.inodes);
   if (image.ok()) return image;
   if (settings_.allow_missing_limits.count("disk") != 0) {
     missing.push_back("disk");
@@ -124,11 +124,12 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   auto lxcfs = engine.lxcfs->now();
   wanted.lxcfs = std::move(lxcfs.files);
   wanted.lxcfs_mount = lxcfs.mount;
-  HARENA_TRY(auto limits, limits_here(engine, parameters, wanted));
+  HARENA_TRY(auto limits, limits_here(engine, parameters, state.state_dir));
+  limits.account_cpu = !wanted.lxcfs.empty();
   HARENA_TRY(auto groups, engine.cgroups.make_sandbox(id, limits, settings_.allow_missing_limits));
-  HARENA_TRY(UniqueFd disk, make_disk(engine, parameters, state.state_dir, groups.missing));
-  wanted.disk = disk.get() >= 0;
   HARENA_TRY_STATUS(make_folders(state.state_dir, state.first_id));
+  HARENA_TRY(UniqueFd disk, make_disk(engine, parameters, state, groups.missing));
+  wanted.disk = disk.get() >= 0;
   layers_beside(state.state_dir);  // what nobody needs there goes
   if (wanted.disk) HARENA_TRY_STATUS(name_disk(disk.get(), state.state_dir, RootState()));
   if (!frozen.empty()) HARENA_TRY_STATUS(lay_frozen(id, state, frozen, wanted));
@@ -136,6 +137,8 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   if (wanted.disk) extra_fds.push_back(disk.get());
   for (const auto& mount : granted.mounts) extra_fds.push_back(mount.get());
   HARENA_TRY(auto made, launch(call, engine, wanted, layers, groups, state, extra_fds));
+  const std::string user = parameters.user.empty() ? image_user(request) : parameters.user;
+  HARENA_TRY_STATUS(check_sandbox_user(made.init.pid, user));
   state.shim = made.shim;
   state.init = made.init;
   state.layers = wanted.layers;
@@ -146,7 +149,8 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   HARENA_TRY_STATUS(publish(call, engine, id, state));
   const json details = {{"init_pid", state.init.pid},
                         {"first_id", state.first_id},
-                        {"user", parameters.user.empty() ? image_user(request) : parameters.user},
+                        {"user", user},
+                        {"weakened", granted.uses},
                         {"missing_limits", groups.missing},
                         {"stages_us", made.stages}};
   return json{{"state", state.encode()}, {"session_endpoint", state.endpoint}, {"details", details}};

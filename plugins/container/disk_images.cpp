@@ -10,11 +10,12 @@
 #include <cerrno>
 #include <vector>
 
+#include "plugins/container/disk_growth.hpp"
+
 namespace harena::container {
 namespace {
 
 constexpr std::int64_t kBlock = 4096;
-constexpr std::int64_t kInodeBytes = 256;
 /// Blocks that one block group describes.
 constexpr std::int64_t kGroupBlocks = 32768;
 constexpr std::int64_t kBytesPerInode = 16384;
@@ -31,9 +32,7 @@ std::string find_mke2fs() {
 /// The user was promised room for files: what the file system needs for itself comes on top.
 std::int64_t image_bytes(std::int64_t bytes, std::int64_t inodes) {
   const std::int64_t groups = bytes / kBlock / kGroupBlocks + 1;
-  // Two bitmaps a group, the descriptors, the superblock, the root and lost+found.
-  const std::int64_t blocks = groups * 2 + groups * 64 / kBlock + 16;
-  return (bytes + kBlock - 1) / kBlock * kBlock + inodes * kInodeBytes + blocks * kBlock;
+  return image_bytes_for(bytes, (inodes + groups - 1) / groups);
 }
 
 Result<UniqueFd> nameless_file(const std::string& folder, std::int64_t bytes) {
@@ -51,7 +50,7 @@ Result<UniqueFd> nameless_file(const std::string& folder, std::int64_t bytes) {
 /// posix_spawn: the daemon is large and must never fork by itself. The image is the child's descriptor 3.
 Status run_mke2fs(const std::string& program, int image, std::int64_t inodes) {
   std::vector<std::string> words = {"mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", "-I", "256", "-m", "0",
-                                    "-O", "^has_journal,^resize_inode,sparse_super2", "-E", "lazy_itable_init=1,nodiscard,num_backup_sb=0",
+                                    "-O", "^has_journal,^resize_inode", "-E", "lazy_itable_init=1,nodiscard",
                                     "-N", std::to_string(inodes), "/proc/self/fd/3"};
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());

@@ -102,6 +102,7 @@ Result<ContainerBackend::FrozenSource> ContainerBackend::freeze_source(const Cal
   const auto record = record_of(id);
   if (!record || record->creating) return unknown_sandbox(id);
   const SandboxState& state = record->state;
+  HARENA_TRY_STATUS(engine.disks->check_separable({state.state_dir, state.first_id}));
   auto& layers = layers_beside(state.state_dir);
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
   HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir, patience()));
@@ -181,13 +182,14 @@ Status ContainerBackend::roll_back(const Call&, Engine& engine, const std::strin
   if (!record || record->creating) return unknown_sandbox(id);
   const SandboxState& state = record->state;
   if (state.layer_paths.empty()) return make_error(ErrorCode::failed_precondition, "the sandbox was made by an older release");
+  HARENA_TRY_STATUS(engine.disks->check_separable({state.state_dir, state.first_id}));
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
   HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir, patience()));
   RootChange root(*engine.launcher, layers_beside(state.state_dir), id, state);
   HARENA_TRY_STATUS(root.load());
   UniqueFd disk;
   if (state.disk_bytes > 0) {
-    HARENA_TRY(disk, engine.disks->make(state.disk_bytes, state.inodes, state.state_dir));
+    HARENA_TRY(disk, engine.disks->make_image({state.state_dir, state.first_id}, state.disk_bytes, state.inodes));
     HARENA_TRY_STATUS(name_disk(disk.get(), state.state_dir, root.record().now.following()));
   }
   HARENA_TRY_STATUS(still.end_others(state.init.pid, patience()));

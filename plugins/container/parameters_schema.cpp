@@ -50,7 +50,7 @@ constexpr const char* kSchema = R"({
     "mounts": {"type": "array", "maxItems": 32, "default": [],
                "items": {"type": "object", "required": ["source", "target"], "additionalProperties": false,
                          "properties": {"source": {"type": "string"}, "target": {"type": "string"}, "writable": {"type": "boolean", "default": false}}},
-               "description": "folders of the host, read-only; below the operator's host_mount_roots, and only with his allowance host_mounts"},
+               "description": "folders of the host, read-only unless writable is asked for and allowed; below the operator's host_mount_roots, and only with his allowance host_mounts"},
     "capabilities": {"type": "array", "items": {"type": "string"}, "default": [],
                      "description": "capabilities beyond the default set, such as net_raw; each needs the operator's allowance capability:NAME"},
     "privileged": {"type": "boolean", "default": false, "description": "not supported: refused"},

@@ -66,6 +66,7 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
   HARENA_TRY_STATUS(engine.cgroups.end_sandbox(id, deadline));
   fault_point("remove.groups");
   // While the shim tells its clients and ends.
+  engine.disks->release({state.state_dir, state.first_id});
   HARENA_TRY_STATUS(forget_layers(id, state));
   HARENA_TRY_STATUS(remove_upper(state));
   // A builder that was killed before its init had joined a group can't have left one: init is born in its group.

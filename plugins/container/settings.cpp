@@ -59,6 +59,7 @@ Result<Settings> Settings::parse(const json& config) {
   settings.idle_layers = config.value("idle_layers", std::size_t{64});
   HARENA_TRY(settings.apparmor, apparmor_mode(config.value("apparmor", "auto")));
   HARENA_TRY(settings.allowances, Allowances::parse(config));
+  HARENA_TRY(settings.disk, disk_mode(config.value("disk", "image")));
   settings.use_lxcfs = config.value("lxcfs", "auto") == "auto";
   for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) {
     const auto& known = limit_names();

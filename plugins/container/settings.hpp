@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plugins/container/apparmor.hpp"
+#include "plugins/container/sandbox_disks.hpp"
 #include "plugins/container/weakening.hpp"
 #include "sdk/base/result.hpp"
 
@@ -42,8 +43,12 @@ inline constexpr std::string_view kSettingsSchema = R"({
                  "description": "the AppArmor profile of sandboxes; auto: where the kernel has AppArmor, required: no sandbox without"},
     "allow": {"type": "array", "items": {"type": "string"}, "default": [],
               "description": "options that weaken a sandbox and may be used here: host_mounts, capability:NAME; privileged, devices, nested_user_namespaces and docker aren't supported yet"},
-    "host_mount_roots": {"type": "array", "items": {"type": "string"}, "default": [],
-                         "description": "folders of this machine below which a sandbox may have folders mounted, with allow: [host_mounts]"},
+    "host_mount_roots": {"type": "array", "default": [],
+                         "items": {"type": ["string", "object"], "additionalProperties": false,
+                                   "properties": {"path": {"type": "string"}, "writable": {"type": "boolean"}}},
+                         "description": "folders of this machine below which a sandbox may have folders mounted, with allow: [host_mounts]; writable ones as {\"path\": ..., \"writable\": true}"},
+    "disk": {"type": "string", "enum": ["image", "project-quota", "auto"], "default": "image",
+             "description": "how the limit of a sandbox's disk is kept; image: in a file system of its own; project-quota: by a quota on the file system of the state folder (no snapshots and forks of such a sandbox); auto: by a quota where there are any"},
     "lxcfs": {"type": "string", "enum": ["auto", "off"], "default": "auto",
               "description": "auto: /proc/meminfo, cpuinfo, stat, uptime and loadavg inside come from lxcfs where it runs"},
     "idle_layers": {"type": "integer", "minimum": 0, "maximum": 4096, "default": 64,
@@ -65,6 +70,7 @@ struct Settings {
   Allowances allowances;
   ApparmorMode apparmor = ApparmorMode::automatic;
   bool use_lxcfs = true;
+  DiskMode disk = DiskMode::image;
 
   /// Programs that aren't configured are looked for beside the plugin, in BUILD/bin, and in libexec/harena.
   static Result<Settings> parse(const json& config);

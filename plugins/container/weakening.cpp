@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -58,10 +59,9 @@ Status parse_mount(const json& value, Weakening& out) {
     if (!is_plain_path(*text)) return bad(std::string("mounts.") + key, *text, "an absolute path without '.', '..' and '//'");
   }
   if (is_ours(mount.target)) return bad("mounts.target", mount.target, "a path that isn't below /proc, /sys or /dev");
-  if (value.contains("writable") && value["writable"] != false) {
-    if (value["writable"] != true) return bad("mounts.writable", value["writable"], "true or false");
-    return make_error(ErrorCode::unimplemented, "parameter 'mounts.writable' of '" + mount.source +
-                                                    "': folders of the host are read-only in a sandbox so far; leave it out");
+  if (value.contains("writable")) {
+    if (!value["writable"].is_boolean()) return bad("mounts.writable", value["writable"], "true or false");
+    mount.writable = value["writable"].get<bool>();
   }
   out.mounts.push_back(std::move(mount));
   return {};
@@ -101,28 +101,71 @@ Result<UniqueFd> open_plainly(int at, const std::string& path, std::uint64_t res
   return errno_error(error, "open the host's folder '" + path + "'");
 }
 
-Result<UniqueFd> open_source(const Allowances& allowances, const std::string& source) {
+/// The innermost root that the folder is below: what an operator says of a part holds for the part.
+const MountRoot* root_of(const Allowances& allowances, const std::string& source) {
+  const MountRoot* found = nullptr;
   for (const auto& root : allowances.mount_roots) {
-    if (!is_below(source, root)) continue;
-    HARENA_TRY(UniqueFd folder, open_plainly(AT_FDCWD, root, 0));
-    if (source == root) return folder;
-    return open_plainly(folder.get(), source.substr(root.size() + 1), RESOLVE_BENEATH);
+    if (is_below(source, root.path) && (found == nullptr || root.path.size() > found->path.size())) found = &root;
+  }
+  return found;
+}
+
+/// What root inside writes belongs to root outside, set-uid bits included: they must mean nothing to anybody there either.
+Status check_writable(const MountRoot& root, const HostMount& mount, int folder) {
+  if (!mount.writable) return {};
+  if (!root.writable) {
+    return denied("parameter 'mounts.writable' of '" + mount.source + "'",
+                  "\"host_mount_roots\": [{\"path\": \"" + root.path + "\", \"writable\": true}]");
+  }
+  struct statvfs info{};
+  if (::fstatvfs(folder, &info) != 0) return errno_error(errno, "look at '" + mount.source + "'");
+  if ((info.f_flag & ST_RDONLY) != 0) {
+    return make_error(ErrorCode::failed_precondition, "parameter 'mounts.writable' of '" + mount.source + "': it is read-only on the host itself");
+  }
+  if ((info.f_flag & ST_NOSUID) != 0) return {};
+  return make_error(ErrorCode::failed_precondition,
+                    "parameter 'mounts.writable' of '" + mount.source + "': the host has it mounted without nosuid, so a set-uid program written "
+                    "there by a sandbox would raise the host's users; its operator mends that by: mount --bind " + root.path + " " + root.path +
+                    " && mount -o remount,bind,nosuid,nodev " + root.path);
+}
+
+Result<UniqueFd> open_source(const Allowances& allowances, const HostMount& mount) {
+  const std::string& source = mount.source;
+  if (const MountRoot* root = root_of(allowances, source)) {
+    HARENA_TRY(UniqueFd folder, open_plainly(AT_FDCWD, root->path, 0));
+    if (source != root->path) {
+      HARENA_TRY(folder, open_plainly(folder.get(), source.substr(root->path.size() + 1), RESOLVE_BENEATH));
+    }
+    HARENA_TRY_STATUS(check_writable(*root, mount, folder.get()));
+    return folder;
   }
   std::string roots;
-  for (const auto& root : allowances.mount_roots) roots += (roots.empty() ? "" : ", ") + root;
+  for (const auto& root : allowances.mount_roots) roots += (roots.empty() ? "" : ", ") + root.path;
   return denied("parameter 'mounts' with source '" + source + "' (allowed are folders below: " + (roots.empty() ? "none" : roots) + ")",
                 "\"host_mount_roots\"");
 }
 
 Result<UniqueFd> clone_source(const Allowances& allowances, const HostMount& mount) {
-  auto folder = open_source(allowances, mount.source);
+  auto folder = open_source(allowances, mount);
   if (!folder.ok() && folder.error().code == ErrorCode::not_found) {
     return make_error(ErrorCode::invalid_argument, "parameter 'mounts': the host has no folder '" + mount.source + "'");
   }
   if (!folder.ok()) return folder;
   HARENA_TRY(UniqueFd clone, clone_mount(folder->get(), ""));
-  HARENA_TRY_STATUS(restrict_mount(clone.get(), kMountReadOnly | kMountNoSuid | kMountNoDev));
+  HARENA_TRY_STATUS(restrict_mount(clone.get(), (mount.writable ? 0u : kMountReadOnly) | kMountNoSuid | kMountNoDev));
   return clone;
+}
+
+Result<MountRoot> parse_root(const json& entry) {
+  MountRoot root;
+  if (entry.is_string()) root.path = entry.get<std::string>();
+  if (entry.is_object()) {
+    root.path = entry.value("path", "");
+    root.writable = entry.value("writable", false);
+  }
+  if (is_plain_path(root.path)) return root;
+  return make_error(ErrorCode::invalid_argument, "host_mount_roots: " + entry.dump(-1, ' ', false, json::error_handler_t::replace) +
+                                                     " isn't an absolute path without '.' and '..' (and not \"/\"), or {\"path\": ..., \"writable\": true}");
 }
 
 }  // namespace
@@ -143,9 +186,9 @@ Result<Allowances> Allowances::parse(const json& config) {
     }
     allowances.names.insert(name);
   }
-  allowances.mount_roots = config.value("host_mount_roots", std::vector<std::string>{});
-  for (const auto& root : allowances.mount_roots) {
-    if (!is_plain_path(root)) return make_error(ErrorCode::invalid_argument, "host_mount_roots: '" + root + "' isn't an absolute path without '.' and '..' (and not \"/\")");
+  for (const auto& entry : config.value("host_mount_roots", json::array())) {
+    HARENA_TRY(auto root, parse_root(entry));
+    allowances.mount_roots.push_back(std::move(root));
   }
   return allowances;
 }
@@ -181,7 +224,7 @@ Result<Granted> grant(const Allowances& allowances, const Weakening& wanted) {
     if (allowances.names.count("host_mounts") == 0) return denied("parameter 'mounts'", "\"allow\": [\"host_mounts\"] and \"host_mount_roots\"");
     HARENA_TRY(UniqueFd clone, clone_source(allowances, mount));
     granted.mounts.push_back(std::move(clone));
-    granted.uses.push_back("host folder " + mount.source + " at " + mount.target);
+    granted.uses.push_back("host folder " + mount.source + " at " + mount.target + (mount.writable ? ", writable" : ""));
   }
   return granted;
 }

@@ -20,10 +20,12 @@ using json = nlohmann::json;
 
 inline constexpr std::size_t kMostHostMounts = 32;
 
-/// A folder of this machine, read-only in the sandbox, its owners mapped (root of the machine is root of the sandbox).
+/// A folder of this machine, its owners mapped (root of the machine is root of the sandbox), nosuid and nodev in the sandbox; read-only
+/// there unless asked otherwise.
 struct HostMount {
   std::string source;
   std::string target;
+  bool writable = false;
 };
 
 /// What was asked for, checked as far as that goes without the operator's settings.
@@ -34,17 +36,23 @@ struct Weakening {
   std::vector<std::string> unsupported;
 };
 
+/// A folder below which folders may be mounted.
+struct MountRoot {
+  std::string path;
+  bool writable = false;  // where the sandbox asks for it
+};
+
 /// What the operator allows.
 struct Allowances {
   std::set<std::string> names;
-  std::vector<std::string> mount_roots;
+  std::vector<MountRoot> mount_roots;
 
   /// From `allow` and `host_mount_roots`; invalid_argument names an entry that means nothing.
   static Result<Allowances> parse(const json& config);
 };
 
 struct Granted {
-  std::vector<UniqueFd> mounts;  // detached, read-only, in the order of Weakening::mounts
+  std::vector<UniqueFd> mounts;  // detached, in the order of Weakening::mounts
   CapabilityMask capabilities = 0;
   std::vector<std::string> uses;  // sentences for the log: "capability net_raw", "host folder /srv/data at /data"
 };

@@ -1,5 +1,6 @@
 /* The headers are C11 and stand alone: this file only has to compile with -pedantic, each header first once. */
 #include "sdk/abi/backend.h"
+#include "sdk/abi/backend_container.h"
 #include "sdk/abi/frontend.h"
 #include "sdk/abi/image_store.h"
 #include "sdk/abi/plugin.h"

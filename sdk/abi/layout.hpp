@@ -101,4 +101,8 @@
   X(harena_host_api, connect, 16, 8) \
   X(harena_host_api, act_for, 24, 8) \
   X(harena_host_api, secret, 32, 8) \
-  X_SIZE(harena_host_api, 40)
+  X_SIZE(harena_host_api, 40) \
+  X(harena_backend_container, struct_size, 0, 4) \
+  X(harena_backend_container, flags, 4, 4) \
+  X(harena_backend_container, resize, 8, 8) \
+  X_SIZE(harena_backend_container, 16)

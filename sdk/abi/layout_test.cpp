@@ -10,6 +10,7 @@
 #include <string>
 
 #include "sdk/abi/backend.h"
+#include "sdk/abi/backend_container.h"
 #include "sdk/abi/frontend.h"
 #include "sdk/abi/image_store.h"
 #include "sdk/abi/layout.hpp"

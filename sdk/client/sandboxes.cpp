@@ -55,6 +55,11 @@ Status Sandboxes::list(const SandboxFilter& filter, const std::function<Status(c
                        [&](const json& entry) { return on_sandbox(SandboxInfo::from_json(entry)); });
 }
 
+Result<SandboxInfo> Sandboxes::resize(const std::string& id, json params) {
+  HARENA_TRY(const auto answer, client_.patch("/sandboxes/" + segment(id), json{{"params", std::move(params)}}));
+  return SandboxInfo::from_json(answer);
+}
+
 Result<SandboxInfo> Sandboxes::stop(const std::string& id, std::int64_t grace_ms) {
   return act(id, "stop", {{"grace_ms", grace_ms}});
 }

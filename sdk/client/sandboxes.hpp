@@ -43,6 +43,8 @@ class Sandboxes {
   Status list(const SandboxFilter& filter, const std::function<Status(const SandboxInfo&)>& on_sandbox);
   Result<SandboxInfo> pause(const std::string& id) { return act(id, "pause", json::object()); }
   Result<SandboxInfo> resume(const std::string& id) { return act(id, "resume", json::object()); }
+  /// Other parameters of the backend for a living sandbox: what `params` doesn't name stays, null is the default again.
+  Result<SandboxInfo> resize(const std::string& id, json params);
   Result<SandboxInfo> stop(const std::string& id, std::int64_t grace_ms = 0);
   /// The backends of the installation, as in the API.
   Result<json> backends();

@@ -22,6 +22,7 @@
 
 #include "sdk/abi/plugin.h"
 #include "sdk/cpp/backend.hpp"
+#include "sdk/cpp/backend_container.hpp"
 #include "sdk/cpp/frontend.hpp"
 #include "sdk/cpp/image_store.hpp"
 #include "sdk/cpp/state_store.hpp"
@@ -52,10 +53,12 @@ struct Instance {
   ImageStorePlugin* image_store = nullptr;
   StateStorePlugin* state_store = nullptr;
   FrontendPlugin* frontend = nullptr;
+  ContainerVerbs* container = nullptr;
   harena_backend backend_table{};
   harena_image_store image_store_table{};
   harena_state_store state_store_table{};
   harena_frontend frontend_table{};
+  harena_backend_container container_table{};
 
   explicit Instance(std::unique_ptr<Plugin> made) : plugin(std::move(made)) {
     if constexpr (std::is_base_of_v<BackendPlugin, Plugin>) {
@@ -73,6 +76,10 @@ struct Instance {
     if constexpr (std::is_base_of_v<FrontendPlugin, Plugin>) {
       frontend = plugin.get();
       frontend_table = make_frontend_table<Instance>();
+    }
+    if constexpr (std::is_base_of_v<ContainerVerbs, Plugin>) {
+      container = plugin.get();
+      container_table = make_container_table<Instance>();
     }
   }
 };
@@ -100,13 +107,17 @@ struct Descriptor {
       return &instance->state_store_table;
     }
     if (instance->frontend != nullptr && to_view(id) == FrontendPlugin::kContract) return &instance->frontend_table;
+    if (instance->container != nullptr && to_view(id) == ContainerVerbs::kContract) return &instance->container_table;
     return nullptr;
   }
 
   static constexpr std::size_t kContractCount = std::size_t{std::is_base_of_v<BackendPlugin, Plugin>} +
                                                 std::size_t{std::is_base_of_v<ImageStorePlugin, Plugin>} +
                                                 std::size_t{std::is_base_of_v<StateStorePlugin, Plugin>} +
-                                                std::size_t{std::is_base_of_v<FrontendPlugin, Plugin>};
+                                                std::size_t{std::is_base_of_v<FrontendPlugin, Plugin>} +
+                                                std::size_t{std::is_base_of_v<ContainerVerbs, Plugin>};
+  static_assert(!std::is_base_of_v<ContainerVerbs, Plugin> || std::is_base_of_v<BackendPlugin, Plugin>,
+                "ContainerVerbs are for a class that derives from BackendPlugin too");
   static_assert(kContractCount > 0,
                 "a plugin derives from BackendPlugin, ImageStorePlugin, StateStorePlugin or FrontendPlugin");
 
@@ -118,6 +129,7 @@ struct Descriptor {
       if constexpr (std::is_base_of_v<ImageStorePlugin, Plugin>) ids[n++] = to_abi(ImageStorePlugin::kContract);
       if constexpr (std::is_base_of_v<StateStorePlugin, Plugin>) ids[n++] = to_abi(StateStorePlugin::kContract);
       if constexpr (std::is_base_of_v<FrontendPlugin, Plugin>) ids[n++] = to_abi(FrontendPlugin::kContract);
+      if constexpr (std::is_base_of_v<ContainerVerbs, Plugin>) ids[n++] = to_abi(ContainerVerbs::kContract);
     }
   };
   static constexpr Contracts kContracts{};

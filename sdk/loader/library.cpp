@@ -139,6 +139,10 @@ Result<harena_backend> Instance::backend() const {
   HARENA_TRY(const void* table, wanted(HARENA_BACKEND_CONTRACT));
   return read_backend(table);
 }
+Result<harena_backend_container> Instance::backend_container() const {
+  HARENA_TRY(const void* table, wanted(HARENA_BACKEND_CONTAINER_CONTRACT));
+  return read_backend_container(table);
+}
 Result<harena_image_store> Instance::image_store() const {
   HARENA_TRY(const void* table, wanted(HARENA_IMAGE_STORE_CONTRACT));
   return read_image_store(table);

@@ -41,6 +41,7 @@ class Instance {
   const void* contract(std::string_view id) const;
   /// failed_precondition when the plugin doesn't implement the contract; names those that it has.
   Result<harena_backend> backend() const;
+  Result<harena_backend_container> backend_container() const;
   Result<harena_image_store> image_store() const;
   Result<harena_state_store> state_store() const;
   Result<harena_frontend> frontend() const;

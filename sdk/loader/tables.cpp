@@ -45,6 +45,7 @@ Status check_pair(std::string_view contract, Slot a, Slot b) {
 #define HARENA_SLOT(table, name) Slot{#name, (table).name != nullptr}
 
 constexpr std::string_view kBackend = HARENA_BACKEND_CONTRACT;
+constexpr std::string_view kContainer = HARENA_BACKEND_CONTAINER_CONTRACT;
 constexpr std::string_view kImageStore = HARENA_IMAGE_STORE_CONTRACT;
 constexpr std::string_view kStateStore = HARENA_STATE_STORE_CONTRACT;
 constexpr std::string_view kFrontend = HARENA_FRONTEND_CONTRACT;
@@ -53,6 +54,11 @@ Status required_of(const harena_backend& t) {
   const Slot slots[] = {HARENA_SLOT(t, describe), HARENA_SLOT(t, probe), HARENA_SLOT(t, create), HARENA_SLOT(t, recover),
                         HARENA_SLOT(t, stop),     HARENA_SLOT(t, sweep), HARENA_SLOT(t, usage)};
   return check_slots(kBackend, slots);
+}
+
+Status required_of(const harena_backend_container& t) {
+  const Slot slots[] = {HARENA_SLOT(t, resize)};
+  return check_slots(kContainer, slots);
 }
 
 Status required_of(const harena_image_store& t) {
@@ -77,6 +83,7 @@ Status groups_of(const harena_backend& t) {
   if (t.rollback == nullptr || t.snapshot != nullptr) return ok_status();
   return incomplete(kBackend, "has 'rollback' but lacks 'snapshot': a group is whole or absent");
 }
+Status groups_of(const harena_backend_container&) { return ok_status(); }
 Status groups_of(const harena_image_store&) { return ok_status(); }
 Status groups_of(const harena_state_store&) { return ok_status(); }
 Status groups_of(const harena_frontend&) { return ok_status(); }
@@ -97,6 +104,7 @@ Status with_table(std::string_view contract, const void* raw, Check check) {
     return check(table);
   };
   if (contract == kBackend) return apply(kBackend, static_cast<harena_backend*>(nullptr));
+  if (contract == kContainer) return apply(kContainer, static_cast<harena_backend_container*>(nullptr));
   if (contract == kImageStore) return apply(kImageStore, static_cast<harena_image_store*>(nullptr));
   if (contract == kStateStore) return apply(kStateStore, static_cast<harena_state_store*>(nullptr));
   if (contract == kFrontend) return apply(kFrontend, static_cast<harena_frontend*>(nullptr));
@@ -106,6 +114,7 @@ Status with_table(std::string_view contract, const void* raw, Check check) {
 }  // namespace
 
 Result<harena_backend> read_backend(const void* raw) { return read_table<harena_backend>(kBackend, raw); }
+Result<harena_backend_container> read_backend_container(const void* raw) { return read_table<harena_backend_container>(kContainer, raw); }
 Result<harena_image_store> read_image_store(const void* raw) { return read_table<harena_image_store>(kImageStore, raw); }
 Result<harena_state_store> read_state_store(const void* raw) { return read_table<harena_state_store>(kStateStore, raw); }
 Result<harena_frontend> read_frontend(const void* raw) { return read_table<harena_frontend>(kFrontend, raw); }

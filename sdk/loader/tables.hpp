@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sdk/abi/backend.h"
+#include "sdk/abi/backend_container.h"
 #include "sdk/abi/frontend.h"
 #include "sdk/abi/image_store.h"
 #include "sdk/abi/state_store.h"
@@ -17,6 +18,7 @@ namespace harena::loader {
 /// A copy in this host's size, with null for what the plugin's is too short for. invalid_argument names the function
 /// that is missing: a required one, or one of a half-filled pair.
 Result<harena_backend> read_backend(const void* table);
+Result<harena_backend_container> read_backend_container(const void* table);
 Result<harena_image_store> read_image_store(const void* table);
 Result<harena_state_store> read_state_store(const void* table);
 Result<harena_frontend> read_frontend(const void* table);

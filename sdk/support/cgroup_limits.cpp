@@ -52,13 +52,13 @@ constexpr const char* kNoWeight = ": weights of I/O need the scheduler bfq on th
 
 Status set_v2_cpu(int group, const CgroupLimits& limits) {
   HARENA_TRY_STATUS(write_file_at(group, "cpu.max", text_of(limits.cpu_millicores * kPeriodUs / 1000) + " " + text_of(kPeriodUs)));
-  return write_file_at(group, "cpu.weight", text_of(limits.cpu_weight));
+  return limits.cpu_idle ? Status() : write_file_at(group, "cpu.weight", text_of(limits.cpu_weight));  // an idle group takes none
 }
 
 Status set_v1_cpu(int group, const CgroupLimits& limits) {
   HARENA_TRY_STATUS(write_file_at(group, "cpu.cfs_period_us", text_of(kPeriodUs)));
   HARENA_TRY_STATUS(write_file_at(group, "cpu.cfs_quota_us", text_of(limits.cpu_millicores * kPeriodUs / 1000)));
-  return write_file_at(group, "cpu.shares", text_of(shares_of(limits.cpu_weight)));
+  return limits.cpu_idle ? Status() : write_file_at(group, "cpu.shares", text_of(shares_of(limits.cpu_weight)));
 }
 
 Status set_cpu_idle(int group) {

@@ -260,7 +260,11 @@ Status CgroupTree::end_sandbox(const std::string& name, std::int64_t deadline_ns
 
 Status CgroupTree::remove_sandbox(const std::string& name, std::int64_t deadline_ns) const {
   HARENA_TRY_STATUS(end_sandbox(name, deadline_ns));
-  for (const auto& hierarchy : v1_) HARENA_TRY_STATUS(remove_cgroup(hierarchy.instance.get(), name));
+  for (const auto& hierarchy : v1_) {
+    Status removed = remove_cgroup(hierarchy.instance.get(), name);
+    if (!removed.ok() && hierarchy.wanted != nullptr) removed = remove_late_group(hierarchy, name, deadline_ns);
+    HARENA_TRY_STATUS(removed);
+  }
   return {};
 }
 

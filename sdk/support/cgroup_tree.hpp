@@ -55,6 +55,12 @@ class CgroupTree {
   /// failed_precondition names the limit that this host can't set; already_exists when the name is in use.
   Result<SandboxGroups> make_sandbox(const std::string& name, const CgroupLimits& limits,
                                      const std::set<std::string>& allow_missing) const;
+  /// Gives a living sandbox the limits `after` instead of `before`: those that differ, all or none. It stands still meanwhile (and before
+  /// and after, if it was frozen). Memory is never set below what is used. Idempotent: what a process that died in the middle
+  /// had changed already is changed again. Returns the limits that can't be set and were allowed to be missing.
+  /// failed_precondition names the limit; with cause `limit` it is one that is used up.
+  Result<std::vector<std::string>> resize_sandbox(const std::string& name, const CgroupLimits& before, const CgroupLimits& after,
+                                                  const std::set<std::string>& allow_missing, std::int64_t deadline_ns) const;
   Result<CgroupGroup> open_sandbox(const std::string& name) const;
   /// Names of all sandboxes that have a group in any hierarchy.
   Result<std::set<std::string>> sandboxes() const;
@@ -95,6 +101,16 @@ class CgroupTree {
                     std::vector<std::string>& missing) const;
   Status set_limit(const std::string& limit, const std::string& name, int group, const CgroupLimits& limits) const;
   Result<SandboxGroups> open_groups(const std::string& name) const;
+  // cgroup_tree_resize.cpp
+  Status change_limit(const std::string& step, const std::string& name, const CgroupLimits& before, const CgroupLimits& after) const;
+  void put_back(const std::vector<std::string>& steps, const std::string& name, const CgroupLimits& before,
+                const CgroupLimits& after) const;
+  /// A group of a v1 hierarchy that only some sandboxes need, for one that was made without.
+  bool lacks_group(const Hierarchy& hierarchy, const std::string& name, const CgroupLimits& limits) const;
+  Status make_late_group(const Hierarchy& hierarchy, const std::string& name, const CgroupLimits& before, const CgroupLimits& after) const;
+  Status fill_late_group(const std::string& name, int group) const;
+  /// A group made late has the shim in it, which outlives the sandbox's processes.
+  Status remove_late_group(const Hierarchy& hierarchy, const std::string& name, std::int64_t deadline_ns) const;
   void usage_v1(const std::string& name, CgroupUsage& usage) const;
 
   CgroupLayout layout_;

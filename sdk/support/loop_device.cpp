@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
+
+#include "sdk/support/files.hpp"
 
 namespace harena {
 namespace {
@@ -29,7 +32,25 @@ int configure(int device, int image_fd, LoopAccess access) {
   return ::ioctl(device, LOOP_CONFIGURE, &config) == 0 ? 0 : errno;
 }
 
+/// Whether the open device serves the file.
+bool serves(int device, const struct stat& image) {
+  loop_info64 info{};
+  return ::ioctl(device, LOOP_GET_STATUS64, &info) == 0 && info.lo_device == image.st_dev && info.lo_inode == image.st_ino;
+}
+
 }  // namespace
+
+Result<LoopDevice> find_loop_device(int image_fd) {
+  struct stat image{};
+  if (::fstat(image_fd, &image) != 0) return errno_error(errno, "look at the image");
+  HARENA_TRY(const auto names, list_directory(AT_FDCWD, "/sys/block"));
+  for (const auto& name : names) {
+    if (!name.starts_with("loop")) continue;
+    LoopDevice device{UniqueFd(::open(("/dev/" + name).c_str(), O_RDWR | O_CLOEXEC)), "/dev/" + name};
+    if (device.fd && serves(device.fd.get(), image)) return device;
+  }
+  return make_error(ErrorCode::not_found, "no loop device serves the image");
+}
 
 Result<LoopDevice> attach_loop_device(int image_fd, LoopAccess access) {
   UniqueFd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));

@@ -21,4 +21,7 @@ enum class LoopAccess { read_only, read_write };
 /// resource_exhausted when there is no free device. Needs /dev/loop-control.
 Result<LoopDevice> attach_loop_device(int image_fd, LoopAccess access);
 
+/// The device that the image is bound to; not_found when there is none.
+Result<LoopDevice> find_loop_device(int image_fd);
+
 }  // namespace harena

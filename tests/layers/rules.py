@@ -41,7 +41,8 @@ MAY_USE = {
     "core/pluginhost": _STATE + ["sdk/abi", "sdk/loader", "sdk/schema"],
     "core/trajectory": _STATE + ["core/store"],
     "core/lifecycle": _STATE + ["core/store", "core/iam", "core/placement", "sdk/http", "sdk/schema"],
-    "core/api": _STATE + ["core/config", "core/iam", "core/image", "core/placement", "core/telemetry", "core/crypto",
+    # core/store: the trail of events, which is read as it lies there.
+    "core/api": _STATE + ["core/config", "core/store", "core/iam", "core/image", "core/placement", "core/telemetry", "core/crypto",
                           "sdk/http", "sdk/schema", "sdk/digest", "sdk/session", "sdk/session/client"],
     "core/cli": ["sdk/base", "sdk/client", "sdk/json"],
     # The roles: ordered start steps. Nothing includes them but the daemon.

@@ -41,13 +41,15 @@ class Bench {
     quotas = std::make_unique<QuotaLedger>();
     repository = std::make_unique<SandboxRepository>(store);
     snapshots = std::make_unique<SnapshotRepository>(store);
+    events = std::make_unique<EventRepository>(store);
     LifecycleOptions options{.edge_code = "edge1", .run_dir = folder + "/run", .state_dir = folder + "/state"};
     options.admission = limits;
     options.host_room = [] { return HostRoom{INT64_MAX, INT64_MAX}; };
     manager = std::make_unique<SandboxManager>(
         options, LifecycleParts{.repository = *repository, .snapshots = *snapshots, .backends = registry, .images = images, .quotas = *quotas,
                                 .clock = clock, .random = random,
-                                .notice = [this](std::string, std::string text) { notices.push_back(text); }});
+                                .notice = [this](std::string, std::string text) { notices.push_back(text); },
+                                .events = events.get()});
   }
 
   static CreateSpec spec(const std::string& json_text = "{}") {
@@ -80,6 +82,7 @@ class Bench {
   std::unique_ptr<QuotaLedger> quotas;
   std::unique_ptr<SandboxRepository> repository;
   std::unique_ptr<SnapshotRepository> snapshots;
+  std::unique_ptr<EventRepository> events;
   std::unique_ptr<SandboxManager> manager;
 };
 

@@ -18,7 +18,7 @@ class FakeBackend final : public Backend {
   explicit FakeBackend(std::string name = "fake") {
     description_.name = std::move(name);
     description_.params_schema = nlohmann::json::object();
-    description_.verbs = {"pause", "resume", "fork", "snapshot", "restore", "rollback"};
+    description_.verbs = {"pause", "resume", "fork", "snapshot", "restore", "rollback", "resize"};
     description_.kept = {{"fork", "filesystem"}};
     description_.needs_image = false;
   }
@@ -33,7 +33,7 @@ class FakeBackend final : public Backend {
   Result<BackendCreated> create(const CallContext&, const BackendCreateRequest& request) override {
     HARENA_TRY_STATUS(ask("create", request.sandbox_id));
     set(request.sandbox_id, BackendRecovered::Status::running);
-    return BackendCreated{.state = "blob-" + request.sandbox_id.str(), .session_endpoint = request.run_dir + "/session"};
+    return BackendCreated{.state = "blob-" + request.sandbox_id.str(), .session_endpoint = request.run_dir + "/session", .details = details};
   }
   Result<BackendRecovered> recover(const CallContext&, const SandboxId& id, const std::string& state) override {
     HARENA_TRY_STATUS(ask("recover", id));
@@ -69,6 +69,15 @@ class FakeBackend final : public Backend {
     set(id, BackendRecovered::Status::running);
     return nlohmann::json::object();
   }
+  /// params of the last one that came through are in `resized`.
+  Result<BackendCreated> resize(const CallContext&, const SandboxId& id, const BackendResizeRequest& request) override {
+    HARENA_TRY_STATUS(ask("resize", id));
+    resized = request.params;
+    return BackendCreated{.details = {{"resized", true}}};
+  }
+  nlohmann::json resized;
+
+  nlohmann::json details = nlohmann::json::object();  ///< of creates from now on
 
   /// A child whose "child" script fails is that error.
   Result<std::vector<Result<BackendCreated>>> fork(const CallContext& call, const SandboxId& id,

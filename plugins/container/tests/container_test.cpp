@@ -146,5 +146,18 @@ TEST_F(Container, ProbeSaysUsable) {
   EXPECT_TRUE(probe.result["facts"].contains("cgroup_mode"));
 }
 
+TEST_F(Container, AUserThatIsNotThereIsRefusedAtCreate) {
+  for (const char* user : {"nobody2", "user:nogroup2"}) {
+    const std::string id = new_id();
+    auto outcome = backend_->create(id, {{"user", user}});
+    EXPECT_EQ(outcome.status, HARENA_INVALID_ARGUMENT) << outcome.message;
+    EXPECT_NE(outcome.message.find("'user' is '" + std::string(user) + "'"), std::string::npos) << outcome.message;
+    EXPECT_EQ(backend_->usage(id).status, HARENA_NOT_FOUND) << "nothing half-made stays";
+  }
+  for (const char* user : {"user", "1000", "12345", "user:0", "root"}) {
+    EXPECT_EQ(backend_->create(new_id(), {{"user", user}}).status, HARENA_OK) << user;
+  }
+}
+
 }  // namespace
 }  // namespace harena::container::testing

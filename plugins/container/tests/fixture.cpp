@@ -137,6 +137,7 @@ void Backend::load() {
   auto outcome = call([&](const harena_call* raw) { return descriptor->create(raw, &host_, view(config), &plugin_); });
   if (outcome.status != HARENA_OK) throw std::runtime_error(outcome.message);
   table_ = static_cast<const harena_backend*>(descriptor->get_contract(plugin_, view(HARENA_BACKEND_CONTRACT)));
+  container_table_ = static_cast<const harena_backend_container*>(descriptor->get_contract(plugin_, view(HARENA_BACKEND_CONTAINER_CONTRACT)));
 }
 
 void Backend::restart() {
@@ -230,6 +231,10 @@ Outcome Backend::resume(const std::string& id) {
 }
 Outcome Backend::usage(const std::string& id) {
   return call([&](const harena_call* raw) { return table_->usage(plugin_, raw, view(id)); });
+}
+Outcome Backend::resize(const std::string& id, const json& before, const json& after) {
+  const std::string request = json{{"before", before}, {"params", after}, {"details", json::object()}}.dump();
+  return call([&](const harena_call* raw) { return container_table_->resize(plugin_, raw, view(id), view(request)); });
 }
 Outcome Backend::sweep(const std::vector<std::string>& known) {
   const std::string text = json(known).dump();

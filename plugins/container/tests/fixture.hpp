@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sdk/abi/backend.h"
+#include "sdk/abi/backend_container.h"
 #include "sdk/abi/plugin.h"
 
 namespace harena::container::testing {
@@ -57,6 +58,8 @@ class Backend {
   Outcome pause(const std::string& id);
   Outcome resume(const std::string& id);
   Outcome usage(const std::string& id);
+  /// Both whole, as the core gives them.
+  Outcome resize(const std::string& id, const json& before, const json& after);
   Outcome sweep(const std::vector<std::string>& known);
   Outcome recover(const std::string& id, const std::string& state);
   Outcome probe();
@@ -91,6 +94,7 @@ class Backend {
   harena_host host_{};
   void* plugin_ = nullptr;
   const harena_backend* table_ = nullptr;
+  const harena_backend_container* container_table_ = nullptr;
   mutable std::mutex events_mutex_;
   std::vector<json> events_;
 };

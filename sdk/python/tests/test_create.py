@@ -153,6 +153,10 @@ def test_verbs(client, fake):
     assert sandbox.pause().state == "paused"
     assert sandbox.run("true").ok and sandbox.refresh().state == "running"
     assert sandbox.update(labels={"x": "y"}).labels == {"x": "y"}
+    assert sandbox.resize(memory="2GiB", pids=7).params["memory"] == "2GiB" and sandbox.info.params["pids"] == 7
+    assert "pids" not in sandbox.resize(pids=None).params
+    with pytest.raises(ValueError, match="nothing to change"):
+        sandbox.resize()
     assert sandbox.usage()["pids"] == 1
     with pytest.raises(harena.Unimplemented, match="fork"):
         sandbox.fork(count=2)

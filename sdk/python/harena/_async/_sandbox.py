@@ -77,6 +77,12 @@ class AsyncSandbox:
         body = drop_none({"labels": dict(labels) if labels is not None else None, "idle_ttl_s": idle_ttl_s, "lifetime_s": lifetime_s})
         return self._seen(await self._transport.json("PATCH", self._path, body))
 
+    async def resize(self, **params: Any) -> SandboxInfo:
+        """Other limits for a living sandbox: ``resize(memory="2GiB", cpu=4)``; ``None`` is the default again. All that are named, or none."""
+        if not params:
+            raise ValueError("nothing to change: name a parameter, such as memory='2GiB'")
+        return self._seen(await self._transport.json("PATCH", self._path, {"params": params}))
+
     async def fork(
         self,
         count: int = 1,

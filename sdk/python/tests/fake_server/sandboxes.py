@@ -61,8 +61,10 @@ class Sandboxes(Exchange):
         self.reply(200, self.sandbox(sandbox_id, running=False))
 
     def patch(self, body, sandbox_id):
-        check_keys(body, {"labels", "idle_ttl_s", "lifetime_s"})
+        check_keys(body, {"labels", "idle_ttl_s", "lifetime_s", "params"})
         sandbox = self.sandbox(sandbox_id, running=False)
+        change = body.pop("params", {})
+        sandbox["params"] = {k: v for k, v in {**sandbox["params"], **change}.items() if v is not None}
         sandbox.update(body)
         self.reply(200, sandbox)
 
