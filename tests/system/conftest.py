@@ -7,7 +7,6 @@ Where a host can't have a VM all of them skip, with the sentence why. The consol
 BUILD/test-results/system.
 """
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -20,8 +19,7 @@ sys.path.insert(0, str(HERE))
 import base_image  # noqa: E402
 import machine as harness  # noqa: E402
 
-LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
-RESULTS = harness.BUILD / "test-results" / "system"
+RESULTS = harness.RESULTS
 
 
 def pytest_collection_modifyitems(config, items):

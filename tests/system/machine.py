@@ -18,6 +18,10 @@ import vm  # noqa: E402
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HARENA_BUILD_DIR", SOURCE / "build" / "dev"))
 
+LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
+# Beside the other results of a run: logs of the machine, reports of suites in it.
+RESULTS = BUILD / "test-results" / "system"
+
 # What the product's own scripts would do to install it; from there on it is a machine like a user's.
 INSTALL = f"cp -a {vm.MOUNT}/prefix/. /usr/local/ && ldconfig"
 ENVIRONMENT = {

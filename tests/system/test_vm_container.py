@@ -4,8 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from conftest import LONG, RESULTS
-from machine import ENVIRONMENT, vm
+from machine import ENVIRONMENT, LONG, RESULTS, vm
 
 # What a suite may skip here, and why that is right.
 MAY_SKIP = {

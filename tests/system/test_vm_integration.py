@@ -5,8 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from conftest import LONG, RESULTS
-from machine import ENVIRONMENT
+from machine import ENVIRONMENT, LONG, RESULTS
 
 FILES = {
     "incidents": "tests/incidents",
