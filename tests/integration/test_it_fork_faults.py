@@ -5,7 +5,7 @@ import http.client
 
 import pytest
 
-from conftest import IMAGE
+from harenad_process import IMAGE
 from http_api import LONG, Api, ApiError
 from test_it_leaks import alive, census, faulty, first_range, left_over, life, revive, stop_all  # noqa: F401 (a fixture)
 
