@@ -91,8 +91,11 @@ Result<Record> record_from(const json& sandbox) {
     const auto labels = sandbox.at("labels");
     if (labels.value("frontend", "") != kPluginId) return no_such_sandbox(record.id);
     const auto text = sandbox.at("annotations").value(kAnnotation, "");
-    const auto document = json::parse(text, nullptr, false);
-    HARENA_TRY(record.extras, extras_from(document));
+    // None: it was made of a snapshot of a sandbox that isn't E2B's.
+    record.extras.user = "user";
+    if (!text.empty()) {
+      HARENA_TRY(record.extras, extras_from(json::parse(text, nullptr, false)));
+    }
     record.backend = sandbox.at("backend").get<std::string>();
     record.state = sandbox.at("state").get<std::string>();
     record.started_ms = sandbox.at("created_ms").get<std::int64_t>();

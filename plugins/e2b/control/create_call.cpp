@@ -2,6 +2,7 @@
 #include "plugins/e2b/control/network_options.hpp"
 #include "plugins/e2b/control/sandbox_calls.hpp"
 #include "plugins/e2b/control/sandbox_store.hpp"
+#include "plugins/e2b/control/snapshot_calls.hpp"
 
 namespace harena::e2b {
 
@@ -30,20 +31,48 @@ Task<Status> begin(ControlCall& call, const Record& record, const Template& from
   co_return started;
 }
 
+std::string idempotency_of(const ControlCall& call) {
+  return std::string(call.request.header("Idempotency-Key").value_or(""));
+}
+
+Task<Result<Record>> create_from_template(ControlCall& call, const CreateRequest& request, const Template& from) {
+  SandboxStore store(call.services, call.key);
+  HARENA_CO_TRY(const auto project, co_await store.project());
+  auto body = core_create_body(request, from, project);
+  auto key = idempotency_of(call);
+  HARENA_CO_TRY(auto record, co_await store.create(from.backend, std::move(body), std::move(key)));
+  HARENA_CO_TRY_STATUS(co_await begin(call, record, from));
+  co_return record;
+}
+
+/// A snapshot's annotation is its source's: what of it stays is known once there is a sandbox that has it.
+Task<Result<Record>> create_from_snapshot(ControlCall& call, const CreateRequest& request, const json& snapshot) {
+  SandboxStore store(call.services, call.key);
+  HARENA_CO_TRY(const auto project, co_await store.project());
+  const auto id = snapshot.value("id", "");
+  auto body = core_create_body(request, id, project);
+  auto key = idempotency_of(call);
+  HARENA_CO_TRY(const auto made, co_await store.create(snapshot.value("backend", "container"), std::move(body), std::move(key)));
+  json annotations = {{kAnnotation, annotation_of(extras_over(made.extras, request, id))}};
+  json changes = {{"annotations", std::move(annotations)}};
+  co_return co_await store.update(made.id, std::move(changes));
+}
+
 AnswerTask create(ControlCall& call, CreateForm form) {
   auto& services = call.services;
   HARENA_CO_TRY(const auto body, co_await call.body());
   HARENA_CO_TRY(const auto request, parse_create(body, form, services.settings, services.counters));
-  const Template* from = services.settings.find_template(request.template_name);
-  if (from == nullptr) co_return refused_template(request.template_name, services.settings);
-  SandboxStore store(services, call.key);
-  HARENA_CO_TRY(const auto project, co_await store.project());
-  std::string idempotency(call.request.header("Idempotency-Key").value_or(""));
-  auto core_body = core_create_body(request, *from, project);
-  HARENA_CO_TRY(const auto record, co_await store.create(from->backend, std::move(core_body), std::move(idempotency)));
-  HARENA_CO_TRY_STATUS(co_await begin(call, record, *from));
-  Answer answer{201, sandbox_json(record, services)};
-  tell_of_network(record.extras, answer);
+  Result<Record> record = no_such_sandbox("");
+  if (const Template* from = services.settings.find_template(request.template_name)) {
+    record = co_await create_from_template(call, request, *from);
+  } else {
+    HARENA_CO_TRY(const auto snapshot, co_await find_snapshot(call, request.template_name));
+    if (snapshot.is_null()) co_return refused_template(request.template_name, services.settings);
+    record = co_await create_from_snapshot(call, request, snapshot);
+  }
+  if (!record.ok()) co_return std::move(record).error();
+  Answer answer{201, sandbox_json(*record, services)};
+  tell_of_network(record->extras, answer);
   co_return answer;
 }
 

@@ -78,6 +78,34 @@ json lifetime_fields(std::int64_t timeout_s, bool auto_pause, bool auto_resume) 
           {"resume_on_use", auto_resume}};
 }
 
+std::string annotation_of(const Extras& extras) {
+  return to_json(extras).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Extras extras_over(const Extras& source, const CreateRequest& request, const std::string& snapshot_id) {
+  Extras extras = request.extras;
+  extras.template_id = snapshot_id;
+  const auto plain = plain_template_name(request.template_name);
+  if (plain != snapshot_id) extras.alias = plain;
+  extras.user = source.user.empty() ? Template().user : source.user;
+  extras.workdir = source.workdir;
+  return extras;
+}
+
+json core_create_body(const CreateRequest& request, const std::string& snapshot_id, const std::string& project) {
+  json body = lifetime_fields(request.timeout_s, request.auto_pause, request.auto_resume);
+  body.update({{"project", project},
+               {"snapshot", snapshot_id},
+               {"idle_ttl_s", 0},
+               {"lifetime_when_paused", "restarts"},
+               {"labels", {{"frontend", kPluginId}, {kTemplateLabel, snapshot_id}}}});
+  if (request.env.empty()) return body;
+  json env = {{"E2B_SANDBOX", "true"}, {"E2B_TEMPLATE_ID", snapshot_id}};
+  for (const auto& [name, value] : request.env) env[name] = value;
+  body["params"] = {{"env", std::move(env)}};
+  return body;
+}
+
 json core_create_body(const CreateRequest& request, const Template& from, const std::string& project) {
   Extras extras = request.extras;
   extras.template_id = from.id;
@@ -101,7 +129,7 @@ json core_create_body(const CreateRequest& request, const Template& from, const 
                {"idle_ttl_s", 0},
                {"lifetime_when_paused", "restarts"},
                {"labels", {{"frontend", kPluginId}, {kTemplateLabel, from.id}}},
-               {"annotations", {{kAnnotation, to_json(extras).dump(-1, ' ', false, json::error_handler_t::replace)}}},
+               {"annotations", {{kAnnotation, annotation_of(extras)}}},
                {"params", std::move(params)}});
   return body;
 }

@@ -24,6 +24,13 @@ Result<CreateRequest> parse_create(const nlohmann::json& body, CreateForm form, 
 /// The body of POST /v1/backends/{backend}/sandboxes.
 nlohmann::json core_create_body(const CreateRequest& request, const Template& from, const std::string& project);
 
+/// The same with a snapshot in the place of a template. What isn't in it, the annotation among it, is as it was in the source.
+nlohmann::json core_create_body(const CreateRequest& request, const std::string& snapshot_id, const std::string& project);
+/// What the annotation of a sandbox made of a snapshot has to say: the caller's options, and the source's user and folder.
+Extras extras_over(const Extras& source, const CreateRequest& request, const std::string& snapshot_id);
+/// The annotation's text.
+std::string annotation_of(const Extras& extras);
+
 /// A timeout in whole seconds, from 1 to the longest allowed. invalid_argument otherwise.
 Status check_timeout(std::int64_t seconds, const Settings& settings);
 

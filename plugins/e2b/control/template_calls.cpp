@@ -1,6 +1,7 @@
 #include "plugins/e2b/control/template_calls.hpp"
 
 #include "plugins/e2b/control/sandbox_store.hpp"
+#include "plugins/e2b/control/snapshot_calls.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/digest/sha256.hpp"
 
@@ -102,7 +103,10 @@ AnswerTask template_tags(ControlCall& call) {
 AnswerTask delete_template(ControlCall& call) {
   HARENA_CO_TRY_STATUS(co_await check_key(call));
   const auto name = call.param("id");
-  if (named(call, "id") == nullptr) co_return no_such_template(name);
+  if (named(call, "id") == nullptr) {
+    HARENA_CO_TRY(const bool deleted, co_await delete_snapshot(call, name));  // a snapshot's id is a template's
+    co_return deleted ? Answer{204, nullptr} : no_such_template(name);
+  }
   co_return refusal(403, "template '" + name + "' is part of the configuration of this installation; it is removed there (docs/e2b.md)");
 }
 
