@@ -358,3 +358,58 @@ def test_twenty_four_at_once(python_sdk, raw):
     made = asyncio.run(create_all())
     assert len({one.sandbox_id for one in made}) == 24
     assert len(raw("GET", "/v2/sandboxes")[2]) == 24
+
+
+# snapshots and forks
+
+
+def test_a_snapshot_is_a_template(sdk):
+    sandbox = sdk.Sandbox.create(metadata={"of": "source"}, envs={"KEPT": "yes"})
+    sandbox.files.write("/home/user/kept.txt", "kept")
+    snapshot = sandbox.create_snapshot()
+    sandbox.files.write("/home/user/kept.txt", "changed since")
+    again = sdk.Sandbox.create(snapshot.snapshot_id, metadata={"of": "copy"}, timeout=100)
+    assert again.files.read("/home/user/kept.txt") == "kept"
+    assert sandbox.files.read("/home/user/kept.txt") == "changed since", "the source goes on"
+    info = again.get_info()
+    assert info.template_id == snapshot.snapshot_id and info.metadata == {"of": "copy"} and 60 < left_s(info) <= 100
+    assert again.commands.run("whoami; echo $KEPT").stdout == "user\nyes\n"
+    assert [one.snapshot_id for one in everything(sandbox.list_snapshots())] == [snapshot.snapshot_id]
+    assert sdk.Sandbox.delete_snapshot(snapshot.snapshot_id) is True
+    assert sdk.Sandbox.delete_snapshot(snapshot.snapshot_id) is False
+    with pytest.raises(Exception, match="not found"):
+        sdk.Sandbox.create(snapshot.snapshot_id)
+    assert again.files.read("/home/user/kept.txt") == "kept", "what was made of it goes on"
+
+
+def test_a_snapshot_with_a_name(sdk):
+    sandbox = sdk.Sandbox.create()
+    name = "n" + uuid.uuid4().hex
+    snapshot = sandbox.create_snapshot(name=name)
+    try:
+        assert snapshot.names == [name]
+        assert sdk.Sandbox.create(name).get_info().template_id == snapshot.snapshot_id
+    finally:
+        sdk.Sandbox.delete_snapshot(name)
+
+
+def test_fork(sdk):
+    sandbox = sdk.Sandbox.create(metadata={"a": "b"})
+    sandbox.files.write("/home/user/x", "before")
+    children = sandbox.fork(count=2)
+    assert len(children) == 2
+    for child in children:
+        assert child.sandbox_id != sandbox.sandbox_id
+        assert child.files.read("/home/user/x") == "before"
+        assert child.get_info().metadata == {"a": "b"}
+    children[0].files.write("/home/user/x", "mine")
+    assert children[1].files.read("/home/user/x") == "before" and sandbox.files.read("/home/user/x") == "before"
+
+
+def test_fork_and_snapshot_of_what_is_not_there(sdk):
+    sandbox = sdk.Sandbox.create()
+    sandbox.kill()
+    with pytest.raises(sdk.module.NotFoundException):
+        sandbox.fork()
+    with pytest.raises(sdk.module.NotFoundException):
+        sandbox.create_snapshot()

@@ -306,3 +306,16 @@ def test_a_crash_loses_nothing(raw, harenad, e2b_env):
     assert raw("GET", "/sandboxes/" + made["sandboxID"])[2] == before
     status, _, again = raw("POST", f"/v2/sandboxes/{made['sandboxID']}/connect", {"timeout": 1})
     assert status == 200 and again == made
+
+
+def test_what_a_fork_keeps_is_in_a_header(raw):
+    made = make(raw)
+    status, headers, body = raw("POST", f"/v2/sandboxes/{made['sandboxID']}/fork", {"count": 2, "timeout": 50})
+    assert status == 201 and headers["X-Harena-Kept"] == "filesystem"
+    assert all(one["sandbox"]["envdAccessToken"] for one in body) and len(body) == 2
+    status, headers, body = raw("POST", f"/sandboxes/{made['sandboxID']}/snapshots", {})
+    assert status == 201 and headers["X-Harena-Kept"] == "filesystem" and body["names"] == []
+    listed = raw("GET", "/snapshots?sandboxID=" + made["sandboxID"])[2]
+    assert listed == [body]
+    assert raw("DELETE", "/templates/" + body["snapshotID"])[0] == 204
+    assert raw("GET", "/snapshots")[2] == []
