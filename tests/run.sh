@@ -49,7 +49,11 @@ GTEST_OUTPUT="xml:$results/" ctest --test-dir "$build" --output-on-failure -j "$
   --output-junit "$results/ctest.junit" || status=1
 
 step "pytest"
-"${pytest[@]}" --junitxml "$results/pytest.junit" --ignore tests/system sdk/python/tests tests || status=1
+"${pytest[@]}" --junitxml "$results/pytest.junit" --ignore tests/system --ignore tests/integration/e2b sdk/python/tests tests || status=1
+
+# In a process of their own: E2B's SDK brings its own httpx, and others of its modules.
+step "pytest: E2B's SDKs"
+"${pytest[@]}" --junitxml "$results/e2b.junit" tests/integration/e2b || status=1
 
 step "tests/system (ran beside the others)"
 wait "$system" || status=1

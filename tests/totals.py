@@ -41,7 +41,7 @@ def main(folder):
     parts = list(with_xml.values())
     if (folder / "ctest.junit").exists():
         parts.append(count_ctest(folder / "ctest.junit", with_xml))
-    for name in ["pytest.junit", "system.junit"]:
+    for name in ["pytest.junit", "e2b.junit", "system.junit"]:
         if (folder / name).exists():
             parts.append(count_cases(folder / name))
     for part in parts:

@@ -63,6 +63,8 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
     ask_to_end(*group, state.init.pid, grace_ms);
   }
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
+  // The init first: it takes the others along, so that the shim, who looks at it, can tell their clients why they ended.
+  if (auto init = open_process(state.init); init.ok()) HARENA_TRY_STATUS(signal_process(init->get(), SIGKILL));
   HARENA_TRY_STATUS(engine.cgroups.end_sandbox(id, deadline));
   fault_point("remove.groups");
   // While the shim tells its clients and ends.

@@ -51,13 +51,14 @@ TEST_F(FakeGroup, OnlyWhatDiffersIsAStep) {
 
 TEST_F(FakeGroup, V2TakesLimitsAwayAgain) {
   for (const char* name : {"memory.high", "cpuset.cpus", "cpu.idle", "io.max", "io.weight"}) file(name);
+  std::ofstream(above_ / "cpuset.cpus.effective") << "0-3\n";
   before_.io.major = 8;
   before_.io.read_bps = 4096;
   for (const char* step : {"memory_high", "cpuset", "cpu_idle", "io_weight", "io_bandwidth"}) {
     EXPECT_TRUE(change_v2_limit(step, group_.get(), before_, after_).ok()) << step;
   }
   EXPECT_EQ(text("memory.high"), "max");
-  EXPECT_EQ(text("cpuset.cpus"), "\n");
+  EXPECT_EQ(text("cpuset.cpus"), "0-3\n");
   EXPECT_EQ(text("cpu.idle"), "0");
   EXPECT_EQ(text("io.weight"), "default 100");
   EXPECT_EQ(text("io.max"), "8:0 rbps=max wbps=max riops=max wiops=max");

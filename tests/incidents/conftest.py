@@ -43,13 +43,13 @@ def attack_program():
 
 
 class Daemon(integration.Harenad):
-    """Ids above those of the integration tests."""
+    """An instance of its own, ids above those of the integration tests."""
 
     def __init__(self, folder):
         super().__init__(folder)
         config = json.loads(self.config.read_text())
         self.container = config["plugins"]["container"]["config"]
-        self.container.update(id_base=(65_100 + os.getpid() % 12 * 32) * 65536, id_ranges=32)
+        self.container.update(instance=integration.INSTANCE, id_base=(65_100 + os.getpid() % 12 * 32) * 65536, id_ranges=32)
         self.write(config)
 
     def write(self, config=None):
