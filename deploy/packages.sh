@@ -29,6 +29,8 @@ image_packages() { echo skopeo mmdebstrap; }
 
 # What the tests need beyond that.
 test_packages() {
+  # For E2B's JavaScript SDK. A machine may have Node.js from elsewhere, which Debian's npm would conflict with.
+  command -v npm >/dev/null || echo nodejs npm
   # qemu-system-x86: the test VM of tests/system. python3-ipykernel, -jupyter-client, -uvicorn: the code interpreter's service, tested
   # without a sandbox (tests/interpreter).
   echo libgtest-dev libgmock-dev busybox-static docker-registry python3-protobuf python3-pytest python3-venv python3-pip procps git qemu-system-x86 \
