@@ -46,5 +46,4 @@ def interpreter(harenad, interpreter_image):
         sandbox.start(["harena-interpreter"], user="user")
         ready = sandbox.run(["/bin/sh", "-c", "for i in $(seq 300); do curl -sf http://127.0.0.1:49999/health && exit; sleep 0.2; done; exit 1"])
         assert ready.exit_code == 0, ready
-        yield sandbox
-        sandbox.stop()
+        yield sandbox  # stopped with everything else of harenad, which a test may have left dead
