@@ -1,8 +1,9 @@
 // fork, snapshot, restore and rollback: what a sandbox wrote becomes a layer that others share.
 
+#include <fcntl.h>
+
 #include <atomic>
 #include <csignal>
-
 #include <thread>
 
 #include "plugins/container/backend.hpp"
