@@ -74,6 +74,13 @@ remove_profile() {
   if grep -qs '^harena-default (' "$folder/profiles"; then printf harena-default > "$folder/.remove"; fi
 }
 
+# remove_cgroups [ROOT]: the default instance's, and the folder of all instances if it was the last. An instance of another daemon keeps its
+# groups, empty ones too: commands are born in them.
+remove_cgroups() {
+  find "${1:-/sys/fs/cgroup}" -depth -type d \( -path '*/harena/default' -o -path '*/harena/default/*' -o -path '*/harena' \) \
+    -exec rmdir {} + 2>/dev/null || true
+}
+
 # uninstall: sandboxes, daemon, files. Packages that apt installed stay: others may use them by now.
 uninstall() {
   local prefix=/usr/local harena=/usr/local/bin/harena
@@ -93,8 +100,7 @@ uninstall() {
   fi
   remove_files "$prefix"
   rm -rf "$state_dir" "$run_dir"
-  # Only empty ones go: another daemon's instance stays.
-  find /sys/fs/cgroup -depth -type d -path '*/harena*' -exec rmdir {} + 2>/dev/null || true
+  remove_cgroups
   remove_profile
   echo "removed. /etc/harena was left alone if you made it; packages that apt installed stay."
 }
