@@ -57,6 +57,8 @@ Result<std::optional<Destination>> by_headers(const http::Headers& headers) {
   if (!id || !port) {
     return make_error(ErrorCode::invalid_argument, "E2b-Sandbox-Id and E2b-Sandbox-Port belong together; one of them is missing");
   }
+  // SDKs of early 2026 send both to the control API too, with the key that only it takes.
+  if (headers.get("X-API-Key") && *port == std::to_string(kEnvdPort)) return std::optional<Destination>();
   return make_destination(*id, *port);
 }
 

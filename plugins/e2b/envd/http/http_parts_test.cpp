@@ -110,6 +110,9 @@ TEST(Destination, HostWinsOverHeaders) {
   EXPECT_EQ(to({{"Host", "8080-abc123.example.org:443"}, {"E2b-Sandbox-Id", "other"}, {"E2b-Sandbox-Port", "1"}}), (Destination{"abc123", 8080}));
   EXPECT_EQ(to({{"Host", "8080-ABC-client.example.org"}}), (Destination{"abc", 8080}));
   EXPECT_EQ(to({{"Host", "127.0.0.1:7400"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "49983"}}), (Destination{"abc", 49983}));
+  const auto control = find_destination({{"Host", "x"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "49983"}, {"X-API-Key", "k"}}, "");
+  EXPECT_TRUE(control.ok() && !*control) << "a call of the control API, which has no business in a sandbox";
+  EXPECT_EQ(to({{"Host", "x"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "80"}, {"X-API-Key", "k"}}), (Destination{"abc", 80}));
   EXPECT_EQ(to({{"Host", "[::1]:7400"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "5"}}), (Destination{"abc", 5}));
   EXPECT_EQ(to({{"Host", "sandbox.example.org"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "5"}}), (Destination{"abc", 5}));
   EXPECT_FALSE(to({{"Host", "example.org"}}).has_value());
