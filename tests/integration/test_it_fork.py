@@ -12,15 +12,15 @@ def lines(sandbox, text):
 
 
 def test_children_have_what_the_source_had(client, sandbox):
-    lines(sandbox, "mkdir -p /work/deep; echo one > /work/a; chown 12:34 /work/a; rm -f /etc/motd")
+    lines(sandbox, "mkdir -p /srv/deep; echo one > /srv/a; chown 12:34 /srv/a; rm -f /etc/motd")
     children = sandbox.fork(count=3)
     try:
         assert len({child.id for child in children}) == 3
         for number, child in enumerate(children):
-            assert lines(child, "cat /work/a; stat -c %u:%g /work/a") == "one\n12:34\n"
-            lines(child, f"echo {number} > /work/a")
-        assert [lines(child, "cat /work/a") for child in children] == ["0\n", "1\n", "2\n"]
-        assert lines(sandbox, "cat /work/a; cat /proc/1/comm") == "one\ninit\n"
+            assert lines(child, "cat /srv/a; stat -c %u:%g /srv/a") == "one\n12:34\n"
+            lines(child, f"echo {number} > /srv/a")
+        assert [lines(child, "cat /srv/a") for child in children] == ["0\n", "1\n", "2\n"]
+        assert lines(sandbox, "cat /srv/a; cat /proc/1/comm") == "one\ninit\n"
         assert all(child.info.raw["forked_from"] == sandbox.id for child in children)
         assert "fork_count" not in children[0].info.raw
         assert {child.info.params["memory"] for child in children} == {sandbox.info.params["memory"]}
