@@ -33,7 +33,10 @@ class Bench {
     (void)registry.add(std::move(entry));
     restart();
   }
-  ~Bench() { std::filesystem::remove_all(folder); }
+  ~Bench() {
+    manager.reset();  // its worker removes folders of sandboxes that have ended
+    std::filesystem::remove_all(folder);
+  }
 
   /// As after kill -9: all that was in memory is gone; recover() isn't called yet.
   void restart() {
