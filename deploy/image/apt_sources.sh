@@ -71,3 +71,32 @@ up_to_date() { [[ -d $1 && -r $1.inputs && $(cat "$1.inputs") == "$2" ]]; }
 
 # settle FOLDER EPOCH: no file is younger than the archive it came from, so that equal content gives an equal layer.
 settle() { find "$1" -newermt "@$2" -exec touch -h -d "@$2" {} +; }
+
+# bootstrap CODENAME ROOT PACKAGES SOURCES EPOCH: a minimal system with these packages (a,b,c), without documentation and translations.
+bootstrap() {
+  local codename=$1 root=$2 packages=$3 sources=$4 epoch=$5
+  SOURCE_DATE_EPOCH=$epoch mmdebstrap --mode=root --variant=minbase --include="$packages" \
+    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-include=/usr/share/locale/locale.alias' \
+    --aptopt='Acquire::Retries "3"' --skip=output/dev \
+    "$codename" "$root" - <<<"$sources" 2> >(progress >&2) || die "mmdebstrap failed; its last lines are above"
+}
+
+# mmdebstrap's own steps; everything when it fails is among them.
+progress() { while IFS= read -r line; do case $line in I:*|W:*|E:*) printf '  %s\n' "${line#I: }" ;; esac; done; }
+
+# clean ROOT CODENAME: nothing of the build and of this host stays; names that a sandbox has.
+clean() {
+  local root=$1 codename=$2
+  rm -rf "$root"/var/cache/apt/*.bin "$root"/var/lib/apt/lists/* "$root"/var/cache/debconf/*-old "$root"/var/lib/dpkg/*-old \
+    "$root"/var/cache/ldconfig/aux-cache "$root"/var/log/apt "$root"/etc/apt/sources.list.d/0000* "$root"/etc/apt/apt.conf.d/99mmdebstrap
+  find "$root/var/log" -type f -delete
+  find "$root/dev" -mindepth 1 -delete
+  : > "$root/etc/machine-id"
+  printf 'sandbox\n' > "$root/etc/hostname"
+  printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n' > "$root/etc/hosts"
+  : > "$root/etc/resolv.conf"
+  # A sandbox has no business with this host's mirrors: its owner names those that it may use.
+  printf '# no sources yet: name the mirrors of %s that this sandbox may use\n' "$codename" > "$root/etc/apt/sources.list"
+}

@@ -82,7 +82,7 @@ main() {
   trap "$(printf 'rm -rf %q %q' "$out.part" "$out.pypi")" EXIT
   from_pypi "$source" "$out.pypi"
   say "  $(host_distribution) $codename with $(packages | tr , ' ')"
-  debian "$codename" "$out.part" "$sources" "$epoch"
+  bootstrap "$codename" "$out.part" "$(packages)" "$sources" "$epoch"
   install_pypi "$out.pypi" "$out.part"
   install_service "$source" "$out.part"
   users "$out.part"
@@ -128,18 +128,6 @@ kernel_spec() {
   printf '{"argv": %s, "display_name": "%s", "language": "%s", "env": %s}\n' "$3" "$4" "$5" "$6" > "$folder/kernel.json"
 }
 
-debian() {
-  local codename=$1 root=$2 sources=$3 epoch=$4
-  SOURCE_DATE_EPOCH=$epoch mmdebstrap --mode=root --variant=minbase --include="$(packages)" \
-    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
-    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
-    --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-include=/usr/share/locale/locale.alias' \
-    --aptopt='Acquire::Retries "3"' --skip=output/dev \
-    "$codename" "$root" - <<<"$sources" 2> >(progress >&2) || die "mmdebstrap failed; its last lines are above"
-}
-
-progress() { while IFS= read -r line; do case $line in I:*|W:*|E:*) printf '  %s\n' "${line#I: }" ;; esac; done; }
-
 install_service() {
   local source=$1 root=$2
   cp -r "$source/harena_interpreter" "$root/usr/lib/python3/dist-packages/"
@@ -155,19 +143,6 @@ users() {
   chroot "$1" /usr/sbin/useradd --create-home --shell /bin/bash --uid 1000 user
   printf 'user ALL=(ALL:ALL) NOPASSWD: ALL\n' > "$1/etc/sudoers.d/user"
   chmod 440 "$1/etc/sudoers.d/user"
-}
-
-clean() {
-  local root=$1 codename=$2
-  rm -rf "$root"/var/cache/apt/*.bin "$root"/var/lib/apt/lists/* "$root"/var/cache/debconf/*-old "$root"/var/lib/dpkg/*-old \
-    "$root"/var/cache/ldconfig/aux-cache "$root"/var/log/apt "$root"/etc/apt/sources.list.d/0000* "$root"/etc/apt/apt.conf.d/99mmdebstrap
-  find "$root/var/log" -type f -delete
-  find "$root/dev" -mindepth 1 -delete
-  : > "$root/etc/machine-id"
-  printf 'sandbox\n' > "$root/etc/hostname"
-  printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n' > "$root/etc/hosts"
-  : > "$root/etc/resolv.conf"
-  printf '# no sources yet: name the mirrors of %s that this sandbox may use\n' "$codename" > "$root/etc/apt/sources.list"
 }
 
 main "$@"
