@@ -112,21 +112,21 @@ SnapshotRoutes::Answer SnapshotRoutes::list(ApiCall& call) {
   co_return Reply{200, std::move(body)};
 }
 
-SnapshotRoutes::Answer SnapshotRoutes::get(ApiCall& call) {
+/// The one that the path names, in the query's project.
+Task<Result<Snapshot>> SnapshotRoutes::named(ApiCall& call, Permission permission) {
   HARENA_CO_TRY(const auto query, call.request.query());
   HARENA_CO_TRY_STATUS(query.allow_only({"project"}));
   HARENA_CO_TRY(auto project, project_of(query, call.principal));
-  HARENA_CO_TRY(const auto snapshot, co_await permitted_snapshot(services_, call.principal, Permission::sandbox_read,
-                                                                 call.request.param("snapshot"), std::move(project)));
+  co_return co_await permitted_snapshot(services_, call.principal, permission, call.request.param("snapshot"), std::move(project));
+}
+
+SnapshotRoutes::Answer SnapshotRoutes::get(ApiCall& call) {
+  HARENA_CO_TRY(const auto snapshot, co_await named(call, Permission::sandbox_read));
   co_return Reply{200, to_public_json(snapshot)};
 }
 
 SnapshotRoutes::Answer SnapshotRoutes::remove(ApiCall& call) {
-  HARENA_CO_TRY(const auto query, call.request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"project"}));
-  HARENA_CO_TRY(auto project, project_of(query, call.principal));
-  HARENA_CO_TRY(const auto snapshot, co_await permitted_snapshot(services_, call.principal, Permission::sandbox_stop,
-                                                                 call.request.param("snapshot"), std::move(project)));
+  HARENA_CO_TRY(const auto snapshot, co_await named(call, Permission::sandbox_stop));
   HARENA_CO_TRY(Edge* const edge, services_.fleet.edge_of(snapshot.id));
   HARENA_CO_TRY_STATUS(co_await edge->delete_snapshot(call.context, snapshot.id));
   co_return Reply{200, json::object()};

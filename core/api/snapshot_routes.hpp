@@ -19,6 +19,7 @@ class SnapshotRoutes {
   Answer list(ApiCall& call);
   Answer get(ApiCall& call);
   Answer remove(ApiCall& call);
+  http::Task<Result<Snapshot>> named(ApiCall& call, Permission permission);
 
   ApiServices& services_;
 };

@@ -1,24 +1,8 @@
 #include "core/lifecycle/creation.hpp"
 
-#include <sys/stat.h>
-
-#include <filesystem>
+#include "core/lifecycle/private_folder.hpp"
 
 namespace harena {
-namespace {
-
-Status make_private_folder(const std::string& path) {
-  std::error_code problem;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), problem);
-  // 0700: the folder of a sandbox holds its output and its upper layer, and is nobody else's.
-  if (::mkdir(path.c_str(), 0700) == 0) return ok_status();
-  Error error = errno_error(errno, "making " + path);
-  error.cause = Cause::infrastructure;
-  error.cause_detail = "disk";
-  return error;
-}
-
-}  // namespace
 
 Creation::Creation(SandboxManager& manager, const CallContext& call, const CreateSpec& spec)
     : manager_(manager), call_(call), spec_(spec) {}

@@ -1,21 +1,13 @@
 // Snapshots: taken, listed, deleted; a sandbox brought back to one; and what a crash leaves of them.
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <set>
 
+#include "core/lifecycle/private_folder.hpp"
 #include "core/lifecycle/recovery.hpp"
 
 namespace harena {
 
 namespace {
-
-Status make_private_folder(const std::string& path) {
-  std::error_code problem;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), problem);
-  if (::mkdir(path.c_str(), 0700) == 0) return ok_status();
-  return errno_error(errno, "making " + path);
-}
 
 /// An earlier request under the same key, whose answer was lost.
 bool is_repeat(const Snapshot& earlier, const Sandbox& source, const SnapshotSpec& spec) {
