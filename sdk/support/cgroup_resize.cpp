@@ -84,6 +84,11 @@ CgroupLimits with_io_weight(CgroupLimits limits) {
   return limits;
 }
 
+Status take_cpus_of_parent(int group, const std::string& file) {
+  HARENA_TRY(const auto parents, read_file_at(group, "../" + file));
+  return write_file_at(group, "cpuset.cpus", parents);
+}
+
 }  // namespace
 
 const std::vector<std::string>& resize_steps() {
@@ -107,11 +112,8 @@ bool step_changes(std::string_view step, const CgroupLimits& a, const CgroupLimi
 Status change_v2_limit(std::string_view step, int group, const CgroupLimits& before, const CgroupLimits& after) {
   if (step == "memory") return change_v2_memory(group, after);
   if (step == "memory_high" && after.memory_high_bytes == 0) return write_file_at(group, "memory.high", "max");
-  if (step == "cpuset" && after.cpuset.empty()) {
-    // A group with processes doesn't take back the empty set that means "as the parent": ENOSPC.
-    HARENA_TRY(const auto parents, read_file_at(group, "../cpuset.cpus.effective"));
-    return write_file_at(group, "cpuset.cpus", parents);
-  }
+  // A group with processes doesn't take back the empty set that means "as the parent": ENOSPC.
+  if (step == "cpuset" && after.cpuset.empty()) return take_cpus_of_parent(group, "cpuset.cpus.effective");
   if (step == "cpu_idle" && !after.cpu_idle) return write_file_at(group, "cpu.idle", "0");
   if (step == "io_weight") return set_v2_limit(step, group, with_io_weight(after));
   if (step == "io_bandwidth" && !after.io.wanted()) {
@@ -128,10 +130,7 @@ Status change_v2_limit(std::string_view step, int group, const CgroupLimits& bef
 Status change_v1_limit(std::string_view step, int group, const CgroupLimits& before, const CgroupLimits& after) {
   if (step == "memory") return change_v1_memory(group, after);
   if (step == "memory_high" && after.memory_high_bytes == 0) return write_file_at(group, "memory.soft_limit_in_bytes", "-1");
-  if (step == "cpuset" && after.cpuset.empty()) {
-    HARENA_TRY(const auto parents, read_file_at(group, "../cpuset.cpus"));
-    return write_file_at(group, "cpuset.cpus", parents);
-  }
+  if (step == "cpuset" && after.cpuset.empty()) return take_cpus_of_parent(group, "cpuset.cpus");
   if (step == "cpu_idle" && !after.cpu_idle) return write_file_at(group, "cpu.idle", "0");
   if (step == "io_weight") return set_v1_limit(step, group, with_io_weight(after));
   if (step == "io_bandwidth") {
