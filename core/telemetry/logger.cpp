@@ -10,9 +10,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <ctime>
 
+#include "sdk/base/rfc3339.hpp"
 #include "sdk/base/text.hpp"
 
 namespace harena {
@@ -20,17 +19,6 @@ namespace {
 
 constexpr std::size_t kQueuedLines = 8192;
 constexpr std::array<std::string_view, 4> kLevelNames = {"debug", "info", "warning", "error"};
-
-std::string timestamp(std::int64_t wall_ms) {
-  const auto seconds = static_cast<std::time_t>(wall_ms / 1000);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  const auto size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  char millis[8];
-  std::snprintf(millis, sizeof millis, ".%03dZ", static_cast<int>(wall_ms % 1000));
-  return std::string(text, size) + millis;
-}
 
 nlohmann::json to_json(const LogField::Value& value) {
   return std::visit([](const auto& held) { return nlohmann::json(held); }, value);
@@ -58,14 +46,14 @@ std::string text_message(std::string_view message) {
 }
 
 std::string text_line(std::int64_t wall_ms, LogLevel level, std::string_view message, Logger::Fields fields) {
-  auto line = timestamp(wall_ms) + ' ' + std::string(to_string(level)) + ' ' + text_message(message);
+  auto line = rfc3339(wall_ms) + ' ' + std::string(to_string(level)) + ' ' + text_message(message);
   for (const auto& [key, value] : fields) line.append(" ").append(key).append("=").append(text_value(value));
   return line;
 }
 
 std::string json_line(std::int64_t wall_ms, LogLevel level, std::string_view message, Logger::Fields fields) {
   nlohmann::ordered_json line;
-  line["time"] = timestamp(wall_ms);
+  line["time"] = rfc3339(wall_ms);
   line["level"] = to_string(level);
   line["message"] = message;
   for (const auto& [key, value] : fields) line[std::string(key)] = to_json(value);

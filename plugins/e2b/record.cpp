@@ -1,8 +1,8 @@
 #include "plugins/e2b/record.hpp"
 
 #include <cmath>
-#include <ctime>
 
+#include "sdk/base/rfc3339.hpp"
 #include "sdk/base/text.hpp"
 
 namespace harena::e2b {
@@ -150,17 +150,6 @@ json detail_json(const Record& record, const Services& services) {
   out["lifecycle"] = {{"autoResume", record.resumes_on_use}, {"onTimeout", record.pauses_at_end ? "pause" : "kill"}};
   if (record.extras.allow_internet_access) out["allowInternetAccess"] = *record.extras.allow_internet_access;
   return out;
-}
-
-std::string rfc3339(std::int64_t wall_ms) {
-  const std::time_t seconds = wall_ms / 1000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[40];
-  const auto size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  char milliseconds[8];
-  std::snprintf(milliseconds, sizeof milliseconds, ".%03dZ", static_cast<int>(wall_ms % 1000));
-  return std::string(text, size) + milliseconds;
 }
 
 }  // namespace harena::e2b

@@ -70,7 +70,4 @@ nlohmann::json listed_json(const Record& record);
 /// `SandboxDetail`.
 nlohmann::json detail_json(const Record& record, const Services& services);
 
-/// RFC 3339 in UTC with milliseconds.
-std::string rfc3339(std::int64_t wall_ms);
-
 }  // namespace harena::e2b

@@ -6,11 +6,17 @@
 #include "sdk/base/ids.hpp"
 #include "sdk/base/random.hpp"
 #include "sdk/base/result.hpp"
+#include "sdk/base/rfc3339.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/base/unique_fd.hpp"
 
 namespace harena {
 namespace {
+
+TEST(Rfc3339, InUtcWithMilliseconds) {
+  EXPECT_EQ(rfc3339(0), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(rfc3339(1'795'965'716'133), "2026-11-29T15:21:56.133Z");
+}
 
 TEST(Result, CarriesValueOrError) {
   Result<int> good = 7;

@@ -4,6 +4,7 @@
 
 #include "plugins/e2b/control/list_calls.hpp"
 #include "plugins/e2b/control/sandbox_store.hpp"
+#include "sdk/base/rfc3339.hpp"
 #include "sdk/base/text.hpp"
 
 namespace harena::e2b {

@@ -2,6 +2,7 @@
 
 #include "plugins/e2b/control/sandbox_store.hpp"
 #include "plugins/e2b/control/snapshot_calls.hpp"
+#include "sdk/base/rfc3339.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/digest/sha256.hpp"
 
