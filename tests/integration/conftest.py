@@ -19,6 +19,7 @@ import pytest
 
 from harenad_process import BUILD, IMAGE, INSTANCE, SOURCE, Harenad
 from http_api import Api
+from tiny_image import make_tiny_image
 
 
 def pytest_collection_modifyitems(config, items):
@@ -75,10 +76,7 @@ def harenad(tmp_path_factory):
 def image(harenad, tmp_path_factory):
     """root/tiny:v1, imported from a folder with busybox."""
     folder = tmp_path_factory.mktemp("image") / "tiny"
-    made = subprocess.run([str(SOURCE / "tests" / "support" / "tiny_image.sh"), str(folder)], capture_output=True, text=True)
-    if made.returncode == 77:
-        pytest.skip(made.stderr.strip())
-    assert made.returncode == 0, made.stderr
+    make_tiny_image(folder)
     with harenad.client() as client:
         client.images.import_image(IMAGE, folder=str(folder))
     return IMAGE

@@ -23,17 +23,6 @@ constexpr std::int64_t kMiB = 1 << 20;
 
 class LimitValues : public ContainerCase {
  protected:
-  /// What the sandbox's group says; the name of the file on v1, and on v2.
-  std::string limit(const std::string& id, const std::string& controller, const std::string& v1, const std::string& v2) {
-    auto layout = detect_cgroups().value();
-    const std::string v1_name = controller == "io" ? "blkio" : controller;
-    const bool on_v1 = layout.v1_roots.count(v1_name) != 0;
-    const std::string root = on_v1 ? layout.v1_roots[v1_name] : layout.v2_root;
-    std::string text = read_text(root + "/harena/" + backend_->instance() + "/" + id + "/" + (on_v1 ? v1 : v2));
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  }
-  bool hybrid() { return detect_cgroups()->mode == CgroupLayout::Mode::hybrid; }
   std::int64_t number_in(const std::string& id, const std::string& command) {
     return std::atoll(backend_->shell(id, command).output.c_str());
   }

@@ -19,16 +19,6 @@ constexpr std::int64_t kMiB = 1 << 20;
 
 class Resize : public ContainerCase {
  protected:
-  std::string limit(const std::string& id, const std::string& controller, const std::string& v1, const std::string& v2) {
-    auto layout = detect_cgroups().value();
-    const std::string v1_name = controller == "io" ? "blkio" : controller;
-    const bool on_v1 = layout.v1_roots.count(v1_name) != 0;
-    const std::string root = on_v1 ? layout.v1_roots[v1_name] : layout.v2_root;
-    std::string text = read_text(root + "/harena/" + backend_->instance() + "/" + id + "/" + (on_v1 ? v1 : v2));
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return text;
-  }
-  bool hybrid() { return detect_cgroups()->mode == CgroupLayout::Mode::hybrid; }
   std::string memory(const std::string& id) { return limit(id, "memory", "memory.limit_in_bytes", "memory.max"); }
   std::string quota(const std::string& id) { return limit(id, "cpu", "cpu.cfs_quota_us", "cpu.max"); }
   std::string of_cpu(int us) { return std::to_string(us) + (hybrid() ? "" : " 100000"); }

@@ -17,7 +17,8 @@ import pytest
 
 from e2b_paths import BUILD, PYTHON
 from e2b_raw import Raw, kill_all
-from python_image import SOURCE, copy_into, lay_out, libraries
+from python_image import copy_into, lay_out, libraries
+from tiny_image import make_tiny_image
 
 TEMPLATE_IMAGE = "root/e2b-base:v1"  # conftest.py of tests/integration names it in the plugin's configuration
 PROGRAMS = ("/bin/bash", "/usr/bin/git")
@@ -39,10 +40,7 @@ def add_program(folder, program):
 def template(harenad, tmp_path_factory):
     """The image of the template `base`: busybox, and of this host bash, git and Python."""
     folder = tmp_path_factory.mktemp("image") / "e2b"
-    made = subprocess.run([str(SOURCE / "tests" / "support" / "tiny_image.sh"), str(folder)], capture_output=True, text=True)
-    if made.returncode == 77:
-        pytest.skip(made.stderr.strip())
-    assert made.returncode == 0, made.stderr
+    make_tiny_image(folder)
     lay_out(folder)
     for program in PROGRAMS:
         add_program(folder, program)
