@@ -16,6 +16,9 @@ using client::FileStat;
 
 namespace {
 
+/// stdin or stdout in place of a local path; a file of that name is "./-".
+constexpr std::string_view kPipe = "-";
+
 struct CopyOptions {
   std::string source;
   std::string target;
@@ -50,9 +53,16 @@ bool is_local_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+Status copy_stdin(const TransferPlan& plan, const std::string& target, bool folder) {
+  if (!folder) return upload_stdin(plan, target);
+  return make_error(ErrorCode::invalid_argument, "'" + target + "' is a folder, and stdin has no name: name the file, as in " +
+                                                     final_target("NAME", target, true));
+}
+
 Status copy_in(const TransferPlan& plan, const std::string& source, const std::string& target) {
   client::Files files(plan.client, plan.sandbox);
   HARENA_TRY(const bool folder, is_remote_folder(files, target));
+  if (source == kPipe) return copy_stdin(plan, target, folder || target.ends_with('/'));
   return upload(plan, source, final_target(source, target, folder || target.ends_with('/')));
 }
 
@@ -61,6 +71,7 @@ Status copy_out(const TransferPlan& plan, const std::string& source, const std::
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   HARENA_TRY(auto stat, client::Files(plan.client, plan.sandbox).stat(path));
   stat.path = path;
+  if (target == kPipe) return download_to_stdout(plan, stat);
   return download(plan, stat, final_target(source, target, is_local_folder(target)));
 }
 
@@ -72,6 +83,9 @@ Result<int> copy(Program& program, const CopyOptions& options) {
                                                        options.source + "' and '" + options.target + "'");
   }
   HARENA_TRY(const auto client, program.connect());
+  if (program.options.json && target.path == kPipe) {
+    return make_error(ErrorCode::invalid_argument, "--json and '-' both want stdout; leave one of them out");
+  }
   TransferMeter meter(!options.quiet && !program.options.json && ::isatty(STDERR_FILENO) != 0);
   const TransferPlan plan{*client, source.sandbox + target.sandbox, options.parallel, meter};
   HARENA_TRY_STATUS(source.sandbox.empty() ? copy_in(plan, source.path, target.path) : copy_out(plan, source.path, target.path));
@@ -83,9 +97,10 @@ Result<int> copy(Program& program, const CopyOptions& options) {
 
 void add_copy(Program& program) {
   auto options = std::make_shared<CopyOptions>();
-  auto* sub = program.command("cp", "Copy files and folders into or out of a sandbox", [&program, options] { return copy(program, *options); });
-  sub->add_option("source", options->source, "Path, or SANDBOX:/path; 'folder/.' is its content")->required();
-  sub->add_option("target", options->target, "SANDBOX:/path, or path")->required();
+  auto* sub = program.command("cp", "Copy files and folders into or out of a sandbox",
+                              [&program, options] { return copy(program, *options); });
+  sub->add_option("source", options->source, "Path, or SANDBOX:/path; 'folder/.' is its content, - stdin")->required();
+  sub->add_option("target", options->target, "SANDBOX:/path, or path; - stdout: a file's bytes, a folder as tar")->required();
   sub->add_option("--parallel", options->parallel, "A folder file by file, so many at once, not as one stream")
       ->check(CLI::Range(1, 64));
   sub->add_flag("-q,--quiet", options->quiet, "No progress");

@@ -32,6 +32,7 @@ Result<json> backend_schema(client::Client& client, const std::string& backend) 
 void CreateOptions::add_to(CLI::App& app) {
   app.add_option("--backend", backend, "What kind of sandbox; 'harena backends' lists them")->capture_default_str();
   add_repeated(app, "-p,--param", params, "key=value, a parameter of the backend; repeatable");
+  limits.add_to(app);
   app.add_option("--snapshot", snapshot, "A snapshot's id or name, in place of an image");
   add_repeated(app, "--workspace", workspaces, "Image laid over the base; repeatable");
   add_repeated(app, "--toolkit", toolkits, "Image laid over the workspaces; repeatable");
@@ -60,9 +61,11 @@ Result<json> CreateOptions::body(client::Client& client) const {
   }
   HARENA_TRY_STATUS(put_duration(body, "idle_ttl_s", idle_ttl, "--idle-ttl"));
   HARENA_TRY_STATUS(put_duration(body, "lifetime_s", lifetime, "--lifetime"));
-  if (params.empty()) return body;
+  auto pairs = limits.pairs();
+  pairs.insert(pairs.end(), params.begin(), params.end());
+  if (pairs.empty()) return body;
   HARENA_TRY(const auto schema, backend_schema(client, backend));
-  HARENA_TRY(body["params"], typed_params(schema, backend, params));
+  HARENA_TRY(body["params"], typed_params(schema, backend, pairs));
   return body;
 }
 

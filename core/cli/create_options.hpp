@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cli/limit_options.hpp"
 #include "core/cli/program.hpp"
 
 namespace harena::cli {
@@ -20,6 +21,7 @@ struct CreateOptions {
   std::string idle_ttl;
   std::string idle_action;
   std::string lifetime;
+  LimitOptions limits;
   std::vector<std::string> params;
   std::string key;
 

@@ -1,9 +1,7 @@
 // resize
 
-#include <algorithm>
-#include <array>
-
 #include "core/cli/create_options.hpp"
+#include "core/cli/limit_options.hpp"
 #include "core/cli/params.hpp"
 #include "core/cli/print.hpp"
 #include "core/cli/program.hpp"
@@ -17,27 +15,16 @@ using nlohmann::json;
 
 namespace {
 
-/// Options of their own; the backend's others are --param.
-constexpr std::array kNames = {"cpu",  "cpu_weight", "cpu_idle",  "cpuset",      "memory",       "memory_high",  "swap",
-                               "pids", "disk",       "io_weight", "io_read_bps", "io_write_bps", "io_read_iops", "io_write_iops"};
-
 struct ResizeOptions {
   std::string id;
-  std::array<std::string, kNames.size()> values;
+  LimitOptions limits;
   std::vector<std::string> params;
   std::vector<std::string> unset;
 };
 
-std::vector<std::string> pairs_of(const ResizeOptions& options) {
-  std::vector<std::string> pairs = options.params;
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (!options.values[i].empty()) pairs.push_back(std::string(kNames[i]) + "=" + options.values[i]);
-  }
-  return pairs;
-}
-
 Result<json> change_of(client::Client& client, const ResizeOptions& options, const std::string& backend) {
-  const auto pairs = pairs_of(options);
+  auto pairs = options.limits.pairs();
+  pairs.insert(pairs.end(), options.params.begin(), options.params.end());
   if (pairs.empty() && options.unset.empty()) {
     return make_error(ErrorCode::invalid_argument, "nothing to change: name a limit, such as --memory 2GiB, or --unset NAME");
   }
@@ -60,11 +47,6 @@ Result<int> resize(Program& program, const ResizeOptions& options) {
   return kExitOk;
 }
 
-std::string option_name(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
-
 }  // namespace
 
 void add_resize(Program& program) {
@@ -72,9 +54,7 @@ void add_resize(Program& program) {
   auto* sub = program.command("resize", "Change limits of a living sandbox: all that are named, or none",
                               [&program, options] { return resize(program, *options); });
   sub->add_option("sandbox", options->id, "Its id")->required();
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    sub->add_option(option_name(kNames[i]), options->values[i], std::string("As the parameter ") + kNames[i] + " of create");
-  }
+  options->limits.add_to(*sub);
   add_repeated(*sub, "-p,--param", options->params, "key=value, another parameter of the backend; repeatable");
   add_repeated(*sub, "--unset", options->unset, "A parameter that gets its default again; repeatable");
 }

@@ -22,6 +22,11 @@ Status upload(const TransferPlan& plan, const std::string& source, const std::st
 /// The other way. Modes lose their set-user-id bits; nothing is written outside `target`.
 Status download(const TransferPlan& plan, const client::FileStat& source, const std::string& target);
 
+/// What stdin brings becomes the file `target`. It can be read once only: `aborted` when the connection broke after a part of it.
+Status upload_stdin(const TransferPlan& plan, const std::string& target);
+/// A file's bytes, a folder's content as a tar stream.
+Status download_to_stdout(const TransferPlan& plan, const client::FileStat& source);
+
 /// The content of a local folder into one of the sandbox, which is made, and the other way; as tar streams. A lost connection begins again.
 Status upload_tree(const TransferPlan& plan, const std::string& source, const std::string& target);
 Status download_tree(const TransferPlan& plan, const std::string& source, const std::string& target);

@@ -1,5 +1,6 @@
 """Everything else that `harena` does, and how it says that it can't."""
 
+import io
 import json
 import os
 import socket
@@ -11,7 +12,7 @@ import pytest
 
 
 def test_create_types_params_by_the_schema(cli, fake):
-    box = cli.out("create", "--backend", "container", "--image", "root/base:v1", "-p", "cpu=2", "-p", "memory=1GiB", "-p", "hosts=a,b",
+    box = cli.out("create", "--backend", "container", "--image", "root/base:v1", "-p", "cpu=2", "--memory", "1GiB", "-p", "hosts=a,b",
                   "-p", "readonly=true", "-l", "run=7", "--task", "t", "--idle-ttl", "10m", "--lifetime", "2h").strip()
     sandbox = fake.sandboxes[box]
     assert sandbox["params"] == {"cpu": 2, "memory": "1GiB", "hosts": ["a", "b"], "readonly": True}
@@ -21,6 +22,8 @@ def test_create_types_params_by_the_schema(cli, fake):
 @pytest.mark.parametrize("args, words", [
     (["create", "-p", "memroy=1"], "did you mean 'memory'"),
     (["create", "-p", "cpu=fast"], "isn't of type number"),
+    (["create", "--cpu", "fast"], "isn't of type number"),
+    (["create", "--io-weight", "7"], "no parameter 'io_weight'"),
     (["create", "-p", "cpu"], "key=value"),
     (["create", "--backend", "contaner", "-p", "cpu=1"], "did you mean 'container'"),
     (["create", "--idle-ttl", "-5"], "--idle-ttl is '-5'"),
@@ -130,6 +133,19 @@ def test_single_files_and_places(cli, box, tmp_path, fake):
     assert "isn't there" in cli.err("cp", f"{box}:/nope", str(tmp_path))
     os.mkfifo(tmp_path / "pipe")
     assert "can't be copied" in cli.err("cp", str(tmp_path), f"{box}:/x")
+
+
+def test_stdin_and_stdout_of_a_copy(cli, box, fake):
+    data = os.urandom(300_000)
+    cli("cp", "-", f"{box}:/in.bin", input=data)
+    assert cli("cp", f"{box}:/in.bin", "-").stdout == data
+    cli("exec", box, "--", "mkdir", "d")
+    cli("cp", "-", f"{box}:/d/f", input=b"text")
+    with tarfile.open(fileobj=io.BytesIO(cli("cp", f"{box}:/d", "-").stdout)) as tar:
+        assert tar.extractfile("f").read() == b"text"
+    assert "/d/NAME" in cli.err("cp", "-", f"{box}:/d", input=b"x")
+    assert "one of the two" in cli.err("cp", "-", "-", input=b"x")
+    assert "want stdout" in json.loads(cli("cp", "--json", f"{box}:/in.bin", "-", code=125).stderr)["error"]["message"]
 
 
 def test_nothing_is_written_outside(cli, box, fake, tmp_path):
