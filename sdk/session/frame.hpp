@@ -78,6 +78,14 @@ enum class FrameType : std::uint16_t {
   dial = 0x80,
   shutdown = 0x81,
   stats = 0x82,
+  // requests to the agent of a VM itself (tunnel/agent_messages.hpp); a session endpoint doesn't know them
+  agent_configure = 0x90,
+  agent_freeze = 0x91,
+  agent_thaw = 0x92,
+  agent_renew = 0x93,
+  agent_metrics = 0x94,
+  agent_power_off = 0x95,
+  agent_wait = 0x96,
 };
 
 /// The receiver may skip the frame if it doesn't know its type.

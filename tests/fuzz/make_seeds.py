@@ -46,6 +46,26 @@ def session_seeds(folder):
         write(folder, f"type_{kind:02x}", frame(kind, attribute(1, b"/tmp/x") + attribute(2, b"\x01") + attribute(3, b"ab")))
 
 
+def tunnel_seeds(folder):
+    def piece(kind, data):
+        return bytes([kind, len(data)]) + data
+
+    def record(kind, stream, payload):
+        return piece(1, bytes([kind, stream]) + payload)
+
+    both = {"host": b"\x00" + piece(4, b"abc") * 2, "guest": b"\x01" + record(1, 1, b"\x01") + record(1, 2, b"\x02")}
+    window = struct.pack("<I", 1000)
+    for side, begin in both.items():
+        write(folder, f"{side}_exchange", begin + record(2, 1, b"hello") + piece(5, b"\x01world") + piece(7, b"") + record(5, 1, window) +
+              record(3, 1, b"") + piece(4, b"\x01\x01"))
+        write(folder, f"{side}_bulk", begin + record(2, 1, b"x" * 200) * 40 + piece(4, b"\x01ab") + piece(7, b""))
+        write(folder, f"{side}_reset", begin + record(4, 1, attribute(1, b"\x05")) + record(2, 1, b"late") + record(3, 2, b"") * 2)
+        write(folder, f"{side}_again", begin + piece(5, b"\x01" + b"y" * 99) + piece(6, b"") + piece(7, b"") + piece(6, b"\x01") +
+              record(1, 1, b"\x01"))
+        write(folder, f"{side}_ack", begin + piece(5, b"\x01data") + piece(7, b"") + record(0x80, 0, struct.pack("<Q", 1)))
+        write(folder, f"{side}_raw", begin + piece(0, b"\x04\x00\x02\x00\x01\x00\x00\x00evil\x01\x02\x03\x04") + piece(0, bytes(250)))
+
+
 REQUESTS = [
     ("GET", "/v1/version", None), ("GET", "/v1/whoami", None), ("GET", "/v1/openapi.json", None), ("GET", "/v1/backends", None),
     ("GET", "/v1/nodes", None), ("GET", "/v1/plugins", None), ("GET", "/v1/doctor", None), ("GET", "/v1/tokens?limit=5", None),
@@ -188,7 +208,7 @@ def e2b_json_seeds(folder):
 
 def main():
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "seeds"
-    for name, make in (("session_decoder", session_seeds), ("http_routes", http_seeds), ("path_resolver", path_seeds),
+    for name, make in (("session_decoder", session_seeds), ("tunnel", tunnel_seeds), ("http_routes", http_seeds), ("path_resolver", path_seeds),
                        ("tar_reader", tar_seeds), ("e2b_envelope", envelope_seeds), ("e2b_multipart", multipart_seeds),
                        ("e2b_json", e2b_json_seeds)):
         (root / name).mkdir(parents=True, exist_ok=True)

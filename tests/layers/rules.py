@@ -6,7 +6,7 @@ wins, so `sdk/session/client` is a room of its own. A new room needs a line here
 
 _STATE = ["sdk/base", "core/model", "core/contracts"]
 _SDK = ["sdk/abi", "sdk/base", "sdk/cpp", "sdk/digest", "sdk/frontend", "sdk/http", "sdk/loader", "sdk/schema", "sdk/session",
-        "sdk/session/client", "sdk/support"]
+        "sdk/session/client", "sdk/session/tunnel", "sdk/support"]
 
 MAY_USE = {
     "sdk/abi": [],
@@ -17,6 +17,7 @@ MAY_USE = {
     "sdk/support": ["sdk/base"],
     "sdk/http": ["sdk/base", "sdk/json"],  # sdk/json: in the precompiled header
     "sdk/session": ["sdk/base"],
+    "sdk/session/tunnel": ["sdk/base", "sdk/session"],
     "sdk/session/client": ["sdk/base", "sdk/session", "sdk/http"],
     "sdk/cpp": ["sdk/abi", "sdk/base"],
     "sdk/frontend": ["sdk/abi", "sdk/base", "sdk/cpp", "sdk/http"],
@@ -26,7 +27,7 @@ MAY_USE = {
     "sdk/template": ["sdk/abi", "sdk/base", "sdk/cpp"],
     # What stands beside or inside a sandbox links as little as possible.
     "shim": ["sdk/base", "sdk/support", "sdk/session"],
-    "guest": ["sdk/base", "sdk/support", "sdk/session"],
+    "guest": ["sdk/base", "sdk/support", "sdk/session", "sdk/session/tunnel"],
 
     "core/model": ["sdk/base"],
     "core/contracts": ["sdk/base", "core/model", "sdk/http"],  # sdk/http: Task, for the coroutines of Edge
