@@ -17,6 +17,7 @@
 
 #include "sdk/base/text.hpp"
 #include "sdk/session/hello.hpp"
+#include "sdk/support/cpu_set.hpp"
 #include "sdk/support/scheduling.hpp"
 #include "shim/process_set.hpp"
 #include "shim/spawn.hpp"
@@ -207,6 +208,8 @@ Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildS
   if (mark != 0) put_mark(mark);
   HARENA_TRY_STATUS(sandbox.join_counting_cgroups());
   HARENA_TRY_STATUS(sandbox.enter_all(key));
+  // The init has those that the backend chose; in the sandbox's pid namespace it is 1.
+  if (sandbox.has_namespaces()) take_cpus_of(1);
   ::setsid();
   HARENA_TRY(auto identity, resolve_user(request.user, request.groups));
   HARENA_TRY_STATUS(set_streams(sandbox, request, stdio, identity, channel));

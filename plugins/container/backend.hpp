@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "plugins/container/cpu_places.hpp"
 #include "plugins/container/exit_watcher.hpp"
 #include "plugins/container/launcher_client.hpp"
 #include "plugins/container/lxcfs.hpp"
@@ -95,6 +96,12 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
                                const Granted& granted, const std::vector<FrozenLayer>& frozen);
   void tell_uses(const std::string& id, const Granted& granted) const;
   Result<CgroupLimits> limits_here(const Engine& engine, const Parameters& parameters, const std::string& state_dir) const;
+  /// The CPUs that its threads get (cpu_places.hpp).
+  Result<CpuSet> cpus_for(const std::string& id, const Parameters& parameters);
+  /// Nothing runs in it yet but its init.
+  Status place_new(const std::string& id, const Parameters& parameters, const ProcessRef& init);
+  /// Everything that runs in it, after its `cpu` or cpuset has changed.
+  Status place_again(const CgroupGroup& group, const std::string& id, const Parameters& parameters, const ProcessRef& init);
   Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const SandboxState& state,
                              std::vector<std::string>& missing) const;
   Result<SandboxState> claim(const std::string& id, const json& request);
@@ -112,6 +119,7 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
   const Host host_;
   const Settings settings_;
   IdRangePool ids_;
+  CpuPlaces places_;
   mutable std::mutex mutex_;
   std::map<std::string, Record> records_;
   std::set<std::string> known_;  // of the last sweep

@@ -142,6 +142,7 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   state.shim = made.shim;
   state.init = made.init;
   state.layers = wanted.layers;
+  HARENA_TRY_STATUS(place_new(id, parameters, state.init));
   for (const auto& layer : layers) state.layer_paths.push_back(layer.path);
   state.readonly_rootfs = wanted.readonly_rootfs;
   state.disk_bytes = wanted.disk ? parameters.disk_bytes : 0;

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <set>
 
 #include "sdk/base/text.hpp"
+#include "sdk/support/cpu_set.hpp"
 #include "sdk/support/files.hpp"
 
 namespace harena::container {
@@ -23,17 +23,6 @@ Result<HostDisk> disk_from(const std::string& sys_folder) {
   HARENA_TRY(auto major_number, parse_int(numbers.substr(0, colon), 0, UINT32_MAX, "major"));
   HARENA_TRY(auto minor_number, parse_int(numbers.substr(colon + 1, numbers.find('\n') - colon - 1), 0, UINT32_MAX, "minor"));
   return HostDisk{static_cast<unsigned>(major_number), static_cast<unsigned>(minor_number), sys_folder.substr(sys_folder.rfind('/') + 1)};
-}
-
-std::set<std::int64_t> cpus_of(const std::string& list) {
-  std::set<std::int64_t> cpus;
-  for (const auto& part : split(list.substr(0, list.find('\n')), ',')) {
-    const std::size_t dash = part.find('-');
-    auto first = parse_int(part.substr(0, dash), 0, 8191, "cpu");
-    auto last = dash == std::string::npos ? first : parse_int(part.substr(dash + 1), 0, 8191, "cpu");
-    for (std::int64_t cpu = first.ok() ? *first : 1; last.ok() && cpu <= *last; ++cpu) cpus.insert(cpu);
-  }
-  return cpus;
 }
 
 }  // namespace
@@ -63,11 +52,14 @@ std::string why_no_io_weight(const HostDisk& disk, const CgroupLayout& layout) {
 
 Status check_cpus_online(const std::string& list) {
   HARENA_TRY(auto text, read_file_at(AT_FDCWD, "/sys/devices/system/cpu/online"));
-  const auto online = cpus_of(text);
-  for (const auto cpu : cpus_of(list)) {
+  text.resize(text.find('\n') == std::string::npos ? text.size() : text.find('\n'));
+  HARENA_TRY(const CpuSet online, parse_cpus(text));
+  auto wanted = parse_cpus(list);
+  if (!wanted.ok()) return make_error(ErrorCode::invalid_argument, "parameter 'cpuset' is \"" + list + "\": " + wanted.error().message);
+  for (const auto cpu : *wanted) {
     if (online.count(cpu) != 0) continue;
     return make_error(ErrorCode::invalid_argument, "parameter 'cpuset' is \"" + list + "\": this machine has no CPU " +
-                                                       std::to_string(cpu) + "; right is a list of " + text.substr(0, text.find('\n')));
+                                                       std::to_string(cpu) + "; right is a list of " + text);
   }
   return {};
 }

@@ -44,6 +44,7 @@ Status ContainerBackend::adopt(Engine& engine, const std::string& id, const Sand
     if (!held.ok() && held.error().code != ErrorCode::out_of_range) return held;
     records_[id] = Record{false, state.first_id, state};
   }
+  if (auto cpus = cpus_of(state.init.pid); cpus.ok()) places_.adopt(id, *cpus);
   engine.launcher->retain_layers(state.layers);
   HARENA_TRY_STATUS(settle_root(engine, id, state));
   HARENA_TRY_STATUS(Standstill::recover(group, state.state_dir, monotonic_now_ns() + kThawPatienceNs));

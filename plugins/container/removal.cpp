@@ -81,6 +81,7 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
   fault_point("remove.files");
   if (!state.layers.empty()) engine.launcher->release_layers(state.layers);
   if (record->first_id != 0) ids_.release(record->first_id);
+  places_.forget(id);
   std::lock_guard lock(mutex_);
   records_.erase(id);
   return {};

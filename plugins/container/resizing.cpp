@@ -41,6 +41,8 @@ Result<json> ContainerBackend::resize(const Call& call, std::string_view sandbox
     }
     fault_point("resize.disk");
   }
+  HARENA_TRY(auto group, engine->cgroups.open_sandbox(id));
+  HARENA_TRY_STATUS(place_again(group, id, parameters, record->state.init));
   json details = request.value("details", json::object());
   details["missing_limits"] = missing_after(details, parameters, missing);
   SandboxState state = record->state;

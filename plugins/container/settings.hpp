@@ -51,6 +51,8 @@ inline constexpr std::string_view kSettingsSchema = R"({
              "description": "how the limit of a sandbox's disk is kept; image: in a file system of its own; project-quota: by a quota on the file system of the state folder (no snapshots and forks of such a sandbox); auto: by a quota where there are any"},
     "lxcfs": {"type": "string", "enum": ["auto", "off"], "default": "auto",
               "description": "auto: /proc/meminfo, cpuinfo, stat, uptime and loadavg inside come from lxcfs where it runs"},
+    "cpu_places": {"type": "string", "enum": ["auto", "off"], "default": "auto",
+                   "description": "auto: a sandbox's threads start on as many CPUs as its cpu says, rounded up, those with the least promised, so that nproc and its like show the limit; off: on all, with the same limit of time"},
     "idle_layers": {"type": "integer", "minimum": 0, "maximum": 4096, "default": 64,
                     "description": "image layers kept mounted without a sandbox that uses them"}
   }
@@ -70,6 +72,7 @@ struct Settings {
   Allowances allowances;
   ApparmorMode apparmor = ApparmorMode::automatic;
   bool use_lxcfs = true;
+  bool place_on_cpus = true;
   DiskMode disk = DiskMode::image;
 
   /// Programs that aren't configured are looked for beside the plugin, in BUILD/bin, and in libexec/harena.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <thread>
 
 #include "plugins/container/lxcfs.hpp"
 #include "plugins/container/tests/container_case.hpp"
@@ -54,6 +55,50 @@ TEST_F(LimitValues, Cpuset) {
   EXPECT_EQ(limit(id, "cpuset", "cpuset.cpus", "cpuset.cpus"), "0");
   EXPECT_EQ(backend_->shell(id, "grep Cpus_allowed_list /proc/self/status").output, "Cpus_allowed_list:\t0\n");
   EXPECT_EQ(backend_->shell(id, "nproc").output, "1\n");
+}
+
+/// Without lxcfs and without a cpuset: what programs ask the kernel, they hear from the limit.
+TEST_F(LimitValues, NprocShowsCpu) {
+  const auto here = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  EXPECT_EQ(number_in(made(), "nproc"), 1);
+  EXPECT_EQ(number_in(made({{"cpu", 0.1}}), "nproc"), 1);
+  EXPECT_EQ(number_in(made({{"cpu", 1.2}}), "nproc"), std::min<std::int64_t>(2, here));
+  EXPECT_EQ(number_in(made({{"cpu", 512}}), "nproc"), here);
+  EXPECT_EQ(number_in(made({{"cpu", 512}, {"cpuset", "0"}}), "nproc"), 1);
+  // A place and no limit: who wants another CPU takes it.
+  const std::string id = made();
+  EXPECT_EQ(number_in(id, "busybox taskset ffffffff nproc"), here);
+}
+
+TEST_F(LimitValues, NobodySharesACpuWhileThereIsEnough) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one CPU";
+  const auto cpu_of = [&](const std::string& id) { return backend_->shell(id, "grep Cpus_allowed_list /proc/self/status").output; };
+  const std::string first = made(), second = made();
+  EXPECT_NE(cpu_of(first), cpu_of(second));
+  const std::string place = cpu_of(first);
+  EXPECT_EQ(backend_->stop(first).status, HARENA_OK);
+  EXPECT_EQ(cpu_of(made()), place);
+}
+
+TEST_F(LimitValues, PlacesCanBeSwitchedOff) {
+  Backend without(json{{"cpu_places", "off"}});
+  const std::string id = new_id();
+  ASSERT_EQ(without.create(id).status, HARENA_OK);
+  EXPECT_EQ(without.shell(id, "nproc").output, std::to_string(std::thread::hardware_concurrency()) + "\n");
+  EXPECT_EQ(without.stop(id).status, HARENA_OK);
+}
+
+/// After a restart the places of those that live are known, so that the next one gets another.
+TEST_F(LimitValues, PlacesAreFoundAgain) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one CPU";
+  const std::string first = made();
+  const std::string state = last_["state"];
+  const std::string where = "grep Cpus_allowed_list /proc/self/status";
+  const std::string place = backend_->shell(first, where).output;
+  backend_->restart();
+  ASSERT_EQ(backend_->recover(first, state).result["status"], "running");
+  EXPECT_EQ(backend_->shell(first, where).output, place);
+  EXPECT_NE(backend_->shell(made(), where).output, place);
 }
 
 TEST_F(LimitValues, CpusetOfCpusThatAreNotThere) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sdk/support/capabilities.hpp"
+#include "sdk/support/cpu_set.hpp"
 #include "sdk/support/process.hpp"
 #include "sdk/support/resource_limit.hpp"
 #include "sdk/support/seccomp_program.hpp"
@@ -58,6 +59,7 @@ Options parse(int argc, char** argv) {
     (void)!::write(score, "500", 3);
     ::close(score);
   }
+  harena::take_cpus_of(1);
   constexpr int kAll = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   if (::setns(options.fd("--init-pidfd"), kAll) != 0) fail("setns");
   if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0 || ::chdir("/") != 0) fail("become root");

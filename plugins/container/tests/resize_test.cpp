@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "plugins/container/live_change.hpp"
 #include "plugins/container/lxcfs.hpp"
@@ -55,21 +56,45 @@ TEST_F(Resize, IdleClassComesAndGoes) {
 
 /// What runs already, and what begins later, in a sandbox that was made with CPUs and in one that was made without.
 TEST_F(Resize, CpusetForWhatRunsAndWhatComes) {
-  for (const json& first : {json::object(), json{{"cpuset", "0-1"}}}) {
+  for (const json& first : {json{{"cpu", 2}}, json{{"cpu", 2}, {"cpuset", "0-1"}}}) {
     const std::string id = made(first);
     const int running = backend_->start(id, {"sh", "-c", "echo $$ >/pid; exec sleep 1000"});
     while (backend_->shell(id, "test -s /pid && echo yes").output.empty()) {
     }
     const std::string cpus = "cat /proc/$(cat /pid)/status | grep Cpus_allowed_list; grep Cpus_allowed_list /proc/self/status";
-    auto done = backend_->resize(id, first, {{"cpuset", "1"}});
+    auto done = backend_->resize(id, first, {{"cpu", 2}, {"cpuset", "1"}});
     ASSERT_EQ(done.status, HARENA_OK) << done.message;
     EXPECT_EQ(backend_->shell(id, cpus).output, "Cpus_allowed_list:\t1\nCpus_allowed_list:\t1\n");
     EXPECT_EQ(backend_->shell(id, "nproc").output, "1\n");
-    ASSERT_EQ(backend_->resize(id, {{"cpuset", "1"}}, first).status, HARENA_OK);
+    ASSERT_EQ(backend_->resize(id, {{"cpu", 2}, {"cpuset", "1"}}, first).status, HARENA_OK);
     EXPECT_EQ(backend_->shell(id, cpus).output.find("list:\t1\n"), std::string::npos);
     EXPECT_EQ(backend_->stop(id).status, HARENA_OK);
     ::close(running);
   }
+}
+
+/// `cpu` alone: programs that run already and those that begin later count the CPUs that they may use now.
+TEST_F(Resize, NprocFollowsCpu) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one CPU";
+  const std::string id = made();
+  const int running = backend_->start(id, {"sh", "-c", "echo $$ >/pid; exec sleep 1000"});
+  const int narrow = backend_->start(id, {"busybox", "taskset", "1", "sh", "-c", "echo $$ >/narrow; exec sleep 1000"});
+  while (backend_->shell(id, "test -s /pid && test -s /narrow && echo yes").output.empty()) {
+  }
+  const std::string count = "nproc; for p in $(cat /pid) $(cat /narrow); do grep Cpus_allowed_list /proc/$p/status; done";
+  const std::string one = backend_->shell(id, count).output;
+  EXPECT_EQ(one.substr(0, 2), "1\n") << one;
+  ASSERT_EQ(backend_->resize(id, json::object(), {{"cpu", 2}}).status, HARENA_OK);
+  const std::string two = backend_->shell(id, count).output;
+  EXPECT_EQ(two.substr(0, 2), "2\n") << two;
+  EXPECT_NE(two.find("list:\t0-1\n"), std::string::npos) << two;
+  EXPECT_TRUE(two.ends_with("list:\t0\n") || two.ends_with("list:\t0-1\n")) << two;
+  ASSERT_EQ(backend_->resize(id, {{"cpu", 2}}, {{"cpu", 0.5}}).status, HARENA_OK);
+  EXPECT_EQ(backend_->shell(id, count).output.find("0-1"), std::string::npos);
+  EXPECT_EQ(backend_->shell(id, "nproc").output, "1\n");
+  EXPECT_EQ(backend_->stop(id).status, HARENA_OK);
+  ::close(running);
+  ::close(narrow);
 }
 
 TEST_F(Resize, IoBandwidthOfASandboxMadeWithout) {
