@@ -13,11 +13,11 @@ disk_size=8G
 
 kernel_package() { case $(host_distribution) in ubuntu) echo linux-image-virtual ;; *) echo linux-image-cloud-amd64 ;; esac; }
 
-# qemu-guest-agent takes the commands; quota: to look at project quotas; the rest is what deploy/packages.sh calls run_packages, less
+# qemu-guest-agent takes the commands; quota, xfsprogs: for project quotas; the rest is what deploy/packages.sh calls run_packages, less
 # what needs a network, and python3-pytest for the suites.
 packages() {
   echo systemd systemd-sysv dbus udev "$(kernel_package)" initramfs-tools qemu-guest-agent kmod procps iproute2 apparmor e2fsprogs \
-    erofs-utils lxcfs busybox-static python3 python3-httpx python3-pytest curl ca-certificates quota util-linux git "$@"
+    erofs-utils xfsprogs lxcfs busybox-static python3 python3-httpx python3-pytest curl ca-certificates quota util-linux git "$@"
 }
 
 # What the archive holds isn't part of it: a base stays good until somebody changes what is in it, or a week has passed.
