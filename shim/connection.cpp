@@ -130,7 +130,7 @@ void Connection::answer_hello(std::string_view payload) {
   session::HelloOk ok;
   ok.version = session::kProtocolVersion;
   ok.build = HARENA_VERSION;
-  ok.features = offered_features();
+  ok.features = offered_features(server_.sandbox().options());
   ok.sandbox = server_.sandbox().options().sandbox;
   send_message(FrameType::hello_ok, ok);
 }

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <utility>
 
+#include "shim/dial_relay.hpp"
 #include "shim/listeners.hpp"
+#include "shim/server.hpp"
 
 namespace harena::shim {
 namespace {
@@ -124,7 +126,9 @@ void DialOperation::on_connected() {
   connection_.loop().forget(watch_);
   int on = 1;
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  connection_.finish_with_fd(std::move(socket_));
+  if (passes_descriptors(connection_.server().sandbox().options())) return connection_.finish_with_fd(std::move(socket_));
+  connection_.loop().cancel(timer_);
+  connection_.become(std::make_unique<DialRelay>(connection_, std::move(socket_)));
 }
 
 void DialOperation::give_up() { connection_.fail(closed_port(request_, last_error_)); }

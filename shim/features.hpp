@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "sdk/session/features.hpp"
+#include "shim/options.hpp"
 
 namespace harena::shim {
 
-inline std::vector<std::string> offered_features() {
+inline std::vector<std::string> offered_features(const Options& options) {
   using namespace session;
+  // The first one only where descriptors pass.
   constexpr std::array kOffered = {kFeatureDialFd, kFeatureTrustedTools, kFeatureStdinData, kFeatureXattrs,
                                    kFeatureWatch,  kFeatureArchive,      kFeatureReadAsk,   kFeatureWriteOffset};
-  return {kOffered.begin(), kOffered.end()};
+  return {passes_descriptors(options) ? kOffered.begin() : kOffered.begin() + 1, kOffered.end()};
 }
 
 }  // namespace harena::shim

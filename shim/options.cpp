@@ -28,6 +28,12 @@ Status set_mode(std::string_view value, Options& options) {
   return {};
 }
 
+Status set_channel(std::string_view value, Options& options) {
+  if (value != "unix" && value != "tunnel") return bad("--channel", value, "unix or tunnel");
+  options.channel = value == "unix" ? ChannelKind::unix_socket : ChannelKind::tunnel;
+  return {};
+}
+
 Status set_caps(std::string_view value, Options& options) {
   std::uint64_t caps = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), caps, 16);
@@ -59,6 +65,7 @@ Status set(std::string_view name, std::string_view value, Options& options) {
   if (name == "--run-dir") return options.run_dir = value, ok_status();
   if (name == "--sandbox") return options.sandbox = value, ok_status();
   if (name == "--mode") return set_mode(value, options);
+  if (name == "--channel") return set_channel(value, options);
   if (name == "--listen-fd") return set_fd(name, value, options.listen_fd);
   if (name == "--init-pid") return set_fd(name, value, options.init_pid);
   if (name == "--init-pidfd") return set_fd(name, value, options.init_pidfd);
@@ -73,7 +80,7 @@ Status set(std::string_view name, std::string_view value, Options& options) {
   if (name == "--rlimit") return add_rlimit(value, options);
   if (name == "--environment") return add_environment(value, options);
   static const std::vector<std::string> kKnown = {
-      "--run-dir", "--sandbox", "--mode", "--listen-fd", "--init-pid", "--init-pidfd", "--cgroup-fd",
+      "--run-dir", "--sandbox", "--mode", "--channel", "--listen-fd", "--init-pid", "--init-pidfd", "--cgroup-fd",
       "--v1-tasks-fd", "--seccomp-fd", "--ready-fd", "--caps", "--spool-cap", "--tools", "--apparmor", "--rlimit", "--environment"};
   return make_error(ErrorCode::invalid_argument, "unknown option " + std::string(name) + suggestion(name, kKnown));
 }

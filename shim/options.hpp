@@ -13,11 +13,14 @@
 namespace harena::shim {
 
 enum class Mode { namespaces, host };
+/// How clients come: by the Unix socket itself, or through something that passes bytes alone (the agent of a VM).
+enum class ChannelKind { unix_socket, tunnel };
 
 struct Options {
   std::string run_dir;
   std::string sandbox;
   Mode mode = Mode::host;
+  ChannelKind channel = ChannelKind::unix_socket;
   /// Inherited descriptors; -1 when not given.
   int listen_fd = -1;
   int init_pid = -1;
@@ -37,6 +40,8 @@ struct Options {
   std::vector<ResourceLimit> rlimits;
   std::vector<std::pair<std::string, std::string>> environment;
 };
+
+inline bool passes_descriptors(const Options& options) { return options.channel == ChannelKind::unix_socket; }
 
 /// invalid_argument names the option and what it takes.
 Result<Options> parse_options(int argc, char** argv);

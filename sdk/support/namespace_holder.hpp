@@ -28,6 +28,8 @@ class NamespaceHolder {
 
   /// The user namespace, for idmap_mount.
   int user_namespace() const { return user_namespace_.get(); }
+  /// The sleeping process, which is in all of them: to name its network namespace to the kernel.
+  pid_t member() const { return pid_; }
   /// Joins the network, IPC and UTS namespaces; the caller's credentials stay as they are.
   Status join_without_user() const;
   /// Becomes a member of the user namespace, with all capabilities in it and none outside. Can't be undone.

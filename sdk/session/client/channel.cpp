@@ -229,7 +229,9 @@ Task<Result<UniqueFd>> Channel::receive_ok_with_fd() {
     HARENA_CO_TRY_STATUS(co_await fill_with_fd(ahead, fd));
   }
   HARENA_CO_TRY_STATUS(co_await receive_ok());
-  if (!fd) co_return gone("answered dial without a socket");
+  if (!fd && std::find(peer_.features.begin(), peer_.features.end(), kFeatureDialFd) != peer_.features.end()) {
+    co_return gone("answered dial without a socket");
+  }
   co_return fd;
 }
 

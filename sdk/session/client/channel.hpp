@@ -48,7 +48,8 @@ class Channel {
   Task<Result<ReceivedFrame>> receive();
   /// The final frame of a request without anything in between: its payload.
   Task<Result<std::string>> receive_ok();
-  /// The same, with the descriptor that comes along (dial).
+  /// The same, with the descriptor that comes along (dial). None, from an endpoint that passes none (no feature dial-fd): then the bytes
+  /// follow on this channel, and it is of no other use.
   Task<Result<UniqueFd>> receive_ok_with_fd();
 
   /// Idle and its peer still there: may serve the next operation.

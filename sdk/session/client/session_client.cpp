@@ -1,6 +1,7 @@
 #include "sdk/session/client/session_client.hpp"
 
 #include "sdk/http/socket_stream.hpp"
+#include "sdk/session/client/dial_stream.hpp"
 
 namespace harena::session {
 namespace {
@@ -299,6 +300,7 @@ Task<Status> SessionClient::remove_xattr(FileXattrRemoveRequest request) {
 Task<Result<std::unique_ptr<http::ByteStream>>> SessionClient::dial(DialRequest request) {
   HARENA_CO_TRY(auto channel, co_await begin(FrameType::dial, request));
   auto fd = co_await channel->receive_ok_with_fd();
+  if (fd.ok() && !*fd) co_return std::make_unique<DialStream>(std::move(channel));
   co_await endpoint_->release(std::move(channel));
   if (!fd) co_return std::move(fd).error();
   co_return co_await http::adopt_stream(*std::move(fd));

@@ -1,0 +1,155 @@
+// Questions to the agent of a real machine.
+#include "tests/guest/guest_fixture.hpp"
+
+namespace harena::guest_test {
+namespace {
+
+class Agent : public GuestTest {};
+
+ErrorCode code_of(const Status& status) { return status.ok() ? ErrorCode::ok : Status(status).error().code; }
+template <class T>
+ErrorCode code_of(const Result<T>& result) {
+  return result.ok() ? ErrorCode::ok : result.error().code;
+}
+
+std::int64_t now_ns() { return std::chrono::system_clock::now().time_since_epoch().count(); }
+
+TEST_F(Agent, ConfiguresOnce) {
+  auto again = machine->ask<ConfigureAnswer>(Machine::plain_request());
+  ASSERT_TRUE(again.ok()) << again.error().describe();
+  EXPECT_EQ(*again, configured);
+  auto other = Machine::plain_request();
+  other.sandbox = "edge1000000000000002";
+  EXPECT_EQ(code_of(machine->ask<ConfigureAnswer>(other)), ErrorCode::failed_precondition);
+}
+
+TEST_F(Agent, CountsWhatTheSandboxUses) {
+  (void)out_of("head -c 20000000 /dev/zero > /work/much; sleep 1000 & sleep 1000 &");
+  auto metrics = machine->ask<MetricsAnswer>(MetricsRequest{});
+  ASSERT_TRUE(metrics.ok()) << metrics.error().describe();
+  EXPECT_GE(metrics->pids, 3u);
+  EXPECT_GT(metrics->memory_bytes, 1u << 20);
+  EXPECT_GT(metrics->memory_limit_bytes, 100u << 20);
+  EXPECT_LT(metrics->memory_limit_bytes, 256u << 20);
+  EXPECT_GT(metrics->cpu_usec, 0u);
+  EXPECT_GE(metrics->disk_bytes, 20'000'000u);
+  EXPECT_GT(metrics->disk_limit_bytes, 400u << 20);
+  EXPECT_FALSE(metrics->frozen);
+}
+
+TEST_F(Agent, FreezeStopsEveryInstructionAndThawGoesOn) {
+  (void)out_of("rm -f /work/ticks; (while :; do echo t >> /work/ticks; usleep 5000; done) >/dev/null 2>&1 &");
+  for (bool filesystems : {false, true}) {
+    FreezeRequest request;
+    request.filesystems = filesystems;
+    ASSERT_EQ(code_of(machine->tell(request)), ErrorCode::ok);
+    ASSERT_EQ(code_of(machine->tell(request)), ErrorCode::ok) << "twice is as good as once";
+    auto metrics = machine->ask<MetricsAnswer>(MetricsRequest{});
+    ASSERT_TRUE(metrics.ok());
+    EXPECT_TRUE(metrics->frozen);
+    const auto cpu = metrics->cpu_usec;
+    metrics = machine->ask<MetricsAnswer>(MetricsRequest{});
+    EXPECT_EQ(metrics->cpu_usec, cpu);
+    ASSERT_EQ(code_of(machine->tell(ThawRequest{})), ErrorCode::ok);
+    ASSERT_EQ(code_of(machine->tell(ThawRequest{})), ErrorCode::ok);
+  }
+  const auto before = std::stol(out_of("wc -l < /work/ticks"));
+  (void)out_of("while [ $(wc -l < /work/ticks) -le " + std::to_string(before + 3) + " ]; do usleep 5000; done");
+}
+
+TEST_F(Agent, RenewsTheIdentityOfAClone) {
+  const auto random_before = out_of("head -c 16 /dev/urandom | od -An -tx1");
+  ASSERT_EQ(code_of(machine->tell(FreezeRequest{})), ErrorCode::ok);
+  RenewRequest request;
+  request.identity.hostname = "clone-7";
+  request.identity.machine_id = "ffffffffffffffffffffffffffffffff";
+  request.identity.entropy = std::string(48, 'r');
+  request.identity.wall_ns = now_ns() + 3'600'000'000'000;
+  auto answer = machine->ask<RenewAnswer>(request);
+  ASSERT_TRUE(answer.ok()) << answer.error().describe();
+  EXPECT_EQ(answer->renewed, (std::vector<std::string>{"clock", "entropy", "hostname", "machine-id"}));
+  EXPECT_NEAR(static_cast<double>(answer->clock_step_ns), 3.6e12, 1e10);
+  ASSERT_EQ(code_of(machine->tell(ThawRequest{})), ErrorCode::ok);
+  EXPECT_EQ(out_of("hostname; cat /etc/hostname /etc/machine-id"), "clone-7\nclone-7\nffffffffffffffffffffffffffffffff\n");
+  EXPECT_NEAR(std::stod(out_of("date +%s")), static_cast<double>(std::time(nullptr) + 3600), 5);
+  RenewRequest back;
+  back.identity.wall_ns = now_ns();
+  ASSERT_TRUE(machine->ask<RenewAnswer>(back).ok());
+}
+
+TEST_F(Agent, AStepOfTheWallClockEndsNoSleepEarly) {
+  auto result = await([](SessionClient client, Machine& machine) -> Task<Result<std::string>> {
+    HARENA_CO_TRY(auto attached, co_await client.start_attached(shell("a=$(cut -d. -f1 /proc/uptime); echo; sleep 3; b=$(cut -d. -f1 /proc/uptime); echo $((b - a))")));
+    HARENA_CO_TRY(auto first, co_await attached.output.next());
+    RenewRequest request;
+    request.identity.wall_ns = now_ns() + 86'400'000'000'000;
+    HARENA_CO_TRY(auto answer, machine.ask<RenewAnswer>(request));
+    HARENA_CO_TRY(auto rest, co_await collect(attached.output, first.bytes.size()));
+    co_return rest.out;
+  }(client, *machine));
+  ASSERT_TRUE(result.ok()) << result.error().describe();
+  EXPECT_GE(std::atoi(result->c_str()), 3);
+}
+
+TEST_F(Agent, NamesWhatIsWrong) {
+  RenewRequest request;
+  request.identity.machine_id = "short";
+  auto answer = machine->ask<RenewAnswer>(request);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(answer.error().message.find("'short'"), std::string::npos) << answer.error().message;
+  auto unknown = machine->ask_raw(FrameType::agent_renew, encode(StartRequest{.argv = {"x"}}));
+  EXPECT_FALSE(unknown.ok());
+  auto strange = machine->ask_raw(FrameType::stats, "");
+  EXPECT_EQ(code_of(strange), ErrorCode::unimplemented);
+}
+
+// Machines of their own.
+
+TEST(Machine, AnUnknownDiskIsNamed) {
+  if (!what_is_missing().empty()) GTEST_SKIP() << what_is_missing();
+  Machine machine;
+  auto request = Machine::plain_request();
+  request.layers = {"layer0", "layer9"};
+  auto answer = machine.configure(request);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code, ErrorCode::not_found);
+  EXPECT_NE(answer.error().message.find("'layer9'"), std::string::npos) << answer.error().message;
+  EXPECT_NE(answer.error().message.find("layer0"), std::string::npos) << answer.error().message;
+  // Nothing was begun: the right request is taken.
+  EXPECT_TRUE(machine.configure(Machine::plain_request()).ok());
+}
+
+TEST(Machine, WithoutADiskChangesAreKeptInMemory) {
+  if (!what_is_missing().empty()) GTEST_SKIP() << what_is_missing();
+  MachineOptions options;
+  options.disk = false;
+  Machine machine(options);
+  auto request = Machine::plain_request();
+  request.disk = "";
+  request.memory_disk_bytes = 32 << 20;
+  auto answer = machine.configure(request);
+  ASSERT_TRUE(answer.ok()) << answer.error().describe();
+  auto metrics = machine.ask<MetricsAnswer>(MetricsRequest{});
+  ASSERT_TRUE(metrics.ok());
+  EXPECT_EQ(metrics->disk_limit_bytes, 32u << 20);
+}
+
+TEST(Machine, PowersOffCleanlyWhenAsked) {
+  if (!what_is_missing().empty()) GTEST_SKIP() << what_is_missing();
+  Machine machine;
+  ASSERT_TRUE(machine.configure(Machine::plain_request()).ok());
+  auto end = std::make_shared<std::promise<Result<std::string>>>();
+  machine.with_bridge([end](ChannelBridge& bridge) { bridge.ask(WaitRequest{}, 0, [end](Result<std::string> answer) { end->set_value(std::move(answer)); }); });
+  PowerOffRequest request;
+  request.grace_ms = 100;
+  ASSERT_TRUE(machine.tell(request).ok());
+  auto answer = end->get_future().get();
+  ASSERT_TRUE(answer.ok()) << answer.error().describe();
+  EXPECT_EQ(decode<WaitAnswer>(*answer)->cause, "stop");
+  EXPECT_TRUE(machine.wait_qemu_end(20)) << machine.console();
+  EXPECT_EQ(std::system(("e2fsck -fn " + machine.folder() + "/disk.img >/dev/null 2>&1").c_str()), 0) << "the disk was left clean";
+}
+
+}  // namespace
+}  // namespace harena::guest_test

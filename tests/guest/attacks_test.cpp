@@ -1,0 +1,45 @@
+// Incidents 1 to 4 in a microVM: root in the sandbox against the platform's part of its own machine.
+#include "tests/guest/guest_fixture.hpp"
+
+namespace harena::guest_test {
+namespace {
+
+class Attacks : public GuestTest {};
+
+TEST_F(Attacks, RootFindsReachesAndReplacesNothingOfThePlatform) {
+  auto result = must_run(argv({"/bin/attack"}));
+  EXPECT_EQ(result.exit.code, 0) << result.out << result.err;
+  EXPECT_EQ(result.out.find("BROKEN"), std::string::npos) << result.out;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 20) << "each attack says how it ended:\n" << result.out;
+  EXPECT_EQ(out_of("echo alive"), "alive\n");
+}
+
+TEST_F(Attacks, AReplacedShellDoesNotFoolTrustedTools) {
+  auto request = shell("echo trusted");
+  request.trusted_tools = true;
+  (void)out_of("cp /bin/busybox /work/kept; printf '#!/work/kept sh\\necho lies\\n' > /work/sh; chmod 755 /work/sh; cp /work/sh /bin/ash; ls /bin/ash");
+  EXPECT_EQ(must_run(request).out, "trusted\n");
+}
+
+TEST_F(Attacks, ABombIsKeptWithinItsLimits) {
+  auto bomb = must_run(shell("f() { f | f & }; f; i=0; while [ $i -lt 300 ]; do sleep 60 & i=$((i+1)); done; exit 3"));
+  EXPECT_NE(bomb.exit.code, 0);
+  // The platform answers meanwhile: its processes aren't in the sandbox's group.
+  auto metrics = machine->ask<MetricsAnswer>(MetricsRequest{});
+  ASSERT_TRUE(metrics.ok()) << metrics.error().describe();
+  EXPECT_LE(metrics->pids, 200u);
+  ASSERT_TRUE(await(client.forget(bomb.command)).ok());
+  EXPECT_EQ(out_of("echo alive"), "alive\n");
+}
+
+TEST_F(Attacks, MemoryRunsOutForTheSandboxAlone) {
+  auto hog = must_run(shell("head -c 1000000000 /dev/zero | tail -c 900000000 | wc -c"));
+  EXPECT_NE(hog.out, "900000000\n");
+  EXPECT_EQ(out_of("echo alive"), "alive\n");
+  auto metrics = machine->ask<MetricsAnswer>(MetricsRequest{});
+  ASSERT_TRUE(metrics.ok());
+  EXPECT_GE(metrics->oom_kills, 1u);
+}
+
+}  // namespace
+}  // namespace harena::guest_test
