@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "plugins/container/backend_errors.hpp"
+#include "plugins/container/doctor/findings.hpp"
 #include "plugins/container/sandbox_plan.hpp"
 #include "plugins/container/seccomp_profile.hpp"
 #include "plugins/container/standstill.hpp"
@@ -54,9 +55,12 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
   auto made = std::make_unique<Engine>(Engine{std::move(layout), std::move(cgroups), std::move(held), std::move(seccomp),
                                               apparmor.ok() ? *apparmor : "",
                                               std::make_unique<LxcfsView>(settings_.use_lxcfs),
-                                              std::make_unique<SandboxDisks>(settings_.disk), nullptr, nullptr});
+                                              std::make_unique<SandboxDisks>(settings_.disk), nullptr, nullptr, nullptr,
+                                              std::make_unique<SerialWorker>()});
   made->launcher = std::make_unique<LauncherClient>(settings_, made->cgroups);
   made->watcher = std::make_unique<ExitWatcher>([this](const std::string& id) { on_exit(id); });
+  made->pool = std::make_unique<BlankPool>(BlankPool::Parts{*made->launcher, made->cgroups, ids_, *made->lxcfs},
+                                           BlankPool::Limits{settings_.pool, std::chrono::seconds(settings_.pool_idle_s)});
   engine_ = std::move(made);
   return engine_.get();
 }
@@ -70,7 +74,21 @@ Result<json> ContainerBackend::describe(const Call&) {
               {"seccomp_profile_version", kSeccompProfileVersion}};
 }
 
-Result<json> ContainerBackend::probe(const Call&) { return probe_host(settings_); }
+Result<json> ContainerBackend::probe(const Call&) {
+  json document = probe_host(settings_);
+  BlankPool::Counts pool{.size = settings_.pool};
+  {
+    std::lock_guard lock(engine_mutex_);
+    if (engine_) pool = engine_->pool->counts();
+  }
+  auto& facts = document["facts"];
+  facts["prepared"] = pool.waiting;
+  facts["pool"] = {{"size", pool.size}, {"waiting", pool.waiting}, {"made", pool.made}, {"used", pool.used}};
+  Findings found;
+  find_pool(pool, found);
+  for (const auto& finding : found.list()) facts["findings"].push_back(finding);
+  return document;
+}
 
 std::optional<ContainerBackend::Record> ContainerBackend::record_of(const std::string& id) const {
   std::lock_guard lock(mutex_);
@@ -80,7 +98,8 @@ std::optional<ContainerBackend::Record> ContainerBackend::record_of(const std::s
 
 Result<CgroupGroup> ContainerBackend::group_of(Engine& engine, std::string_view id) const {
   HARENA_TRY_STATUS(check_id(id));
-  if (!record_of(std::string(id))) return unknown_sandbox(id);
+  const auto record = record_of(std::string(id));
+  if (!record || record->ended) return unknown_sandbox(id);
   auto group = engine.cgroups.open_sandbox(std::string(id));
   if (!group.ok()) return unknown_sandbox(id);
   return group;

@@ -4,12 +4,15 @@
 // The kernel is the only database: a sandbox is its cgroups (by id), its shim's cgroup (by id), and two processes. Whatever died in
 // between, stop(id) finds all of it from the id alone.
 
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "plugins/container/blank_pool.hpp"
 #include "plugins/container/cpu_places.hpp"
 #include "plugins/container/exit_watcher.hpp"
 #include "plugins/container/launcher_client.hpp"
@@ -20,6 +23,7 @@
 #include "plugins/container/sandbox_disks.hpp"
 #include "plugins/container/sandbox_state.hpp"
 #include "plugins/container/settings.hpp"
+#include "sdk/base/serial_worker.hpp"
 #include "sdk/cpp/plugin.hpp"
 #include "sdk/support/id_range.hpp"
 
@@ -63,9 +67,12 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
     std::unique_ptr<SandboxDisks> disks;
     std::unique_ptr<LauncherClient> launcher;
     std::unique_ptr<ExitWatcher> watcher;
+    std::unique_ptr<BlankPool> pool;
+    std::unique_ptr<SerialWorker> remains;  // last: what it has still to do is done before the others go
   };
   struct Record {
     bool creating = true;
+    bool ended = false;  // no process is left, the rest is being removed
     std::uint32_t first_id = 0;
     SandboxState state;
   };
@@ -78,12 +85,17 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
   };
 
   Result<Engine*> engine();
-  /// create, on top of frozen layers.
-  Result<json> create_on(const Call& call, const json& request, const std::vector<FrozenLayer>& frozen);
+  /// Says on which frozen layers a sandbox is made, or why there are none. Asked when all the rest is ready, so it may take its time, and
+  /// perhaps twice; null: on none. [any thread]
+  using FrozenLayers = std::function<Result<std::vector<FrozenLayer>>()>;
+  Result<json> create_on(const Call& call, const json& request, const FrozenLayers& frozen);
   Status lay_frozen(const std::string& id, const SandboxState& state, const std::vector<FrozenLayer>& frozen, SandboxRequest& wanted);
   Result<FrozenSource> freeze_source(const Call& call, Engine& engine, const std::string& id, const std::string& pin);
   Result<FrozenSource> copy_source(const Call& call, const SandboxState& state, const RootChange& root, const std::string& pin);
-  Result<json> fork_children(const Call& call, const FrozenSource& source, const json& requests);
+  /// Children, made while their source is being frozen.
+  using FreezingSource = std::shared_future<Result<FrozenSource>>;
+  Result<json> fork_child(const Call& call, const FreezingSource& source, const json& request);
+  Result<json> fork_children(const Call& call, const FreezingSource& source, const json& requests);
   Status roll_back(const Call& call, Engine& engine, const std::string& id, const std::vector<FrozenLayer>& layers);
   Status settle_root(Engine& engine, const std::string& id, const SandboxState& state);
   /// The store beside the folder; what nobody needs is removed when it is first seen.
@@ -92,8 +104,24 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
   Status forget_user(const std::string& id);
   Status collect_layers(const std::vector<std::string>& known_ids);
   Status forget_layers(const std::string& id, const SandboxState& state);
+  /// What a create needs that is checked, from which one or, after a blank that died, two attempts are made.
+  struct Plan {
+    const json& request;
+    const Parameters& parameters;
+    const Granted& granted;
+    const FrozenLayers& frozen;
+    std::vector<LayerImage> layers;
+    SandboxRequest wanted;
+  };
+  Result<Plan> plan(Engine& engine, const std::string& id, const json& request, const Parameters& parameters, const Granted& granted,
+                    const FrozenLayers& frozen) const;
   Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters,
-                               const Granted& granted, const std::vector<FrozenLayer>& frozen);
+                               const Granted& granted, const FrozenLayers& frozen);
+  /// `blank`: null, or what becomes this sandbox.
+  Result<json> make(const Call& call, Engine& engine, const std::string& id, Plan& plan, Blank* blank);
+  /// Makes the record of a new sandbox; already_exists when the id is in use.
+  Status take_id(Engine& engine, const std::string& id);
+  Result<std::uint32_t> acquire_range(Engine& engine);
   void tell_uses(const std::string& id, const Granted& granted) const;
   Result<CgroupLimits> limits_here(const Engine& engine, const Parameters& parameters, const std::string& state_dir) const;
   /// The CPUs that its threads get (cpu_places.hpp).
@@ -104,12 +132,17 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
   Status place_again(const CgroupGroup& group, const std::string& id, const Parameters& parameters, const ProcessRef& init);
   Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const SandboxState& state,
                              std::vector<std::string>& missing) const;
-  Result<SandboxState> claim(const std::string& id, const json& request);
-  Result<LaunchedSandbox> launch(const Call& call, Engine& engine, const SandboxRequest& wanted,
-                                 const std::vector<LayerImage>& layers,
-                                 const SandboxGroups& groups, const SandboxState& state, const std::vector<int>& extra_fds);
+  Result<SandboxState> claim(const std::string& id, const json& request, std::uint32_t first_id);
+  Result<LaunchedSandbox> launch(const Call& call, Engine& engine, const Plan& plan, const SandboxGroups& groups, const SandboxState& state,
+                                 const std::vector<int>& extra_fds, const Blank* blank);
   Status publish(const Call& call, Engine& engine, const std::string& id, const SandboxState& state);
+  Status stop_recorded(Engine& engine, const std::string& id, std::int64_t grace_ms);
+  static Status end(Engine& engine, const std::string& id, const SandboxState& state, std::int64_t grace_ms);
+  Status clear(Engine& engine, const std::string& id);
+  bool mark_ended(const std::string& id);
+  /// Both, one after the other; waits for what an earlier stop has left to be done.
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
+  static Status remove_blank(Engine& engine, const std::string& name);
   Result<json> give_up(Engine& engine, const std::string& id, SandboxState state, const Error& why);
   Status adopt(Engine& engine, const std::string& id, const SandboxState& state);
   std::optional<Record> record_of(const std::string& id) const;

@@ -1,5 +1,7 @@
 // create: claims the id, makes groups, folders and socket, asks the launcher, watches the shim. Undone as a whole on failure.
 
+#include <filesystem>
+
 #include "plugins/container/backend.hpp"
 #include "plugins/container/backend_errors.hpp"
 #include "plugins/container/host_disk.hpp"
@@ -10,10 +12,19 @@
 #include "sdk/support/fault.hpp"
 
 namespace harena::container {
+namespace {
 
-Result<json> ContainerBackend::create(const Call& call, const json& request) { return create_on(call, request, {}); }
+/// Where a group is to be found on this machine: on v2 that of a sandbox which was prepared has another name than its id.
+std::string path_of(const UniqueFd& group) {
+  std::error_code unknown;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(group.get()), unknown).string();
+}
 
-Result<json> ContainerBackend::create_on(const Call& call, const json& request, const std::vector<FrozenLayer>& frozen) {
+}  // namespace
+
+Result<json> ContainerBackend::create(const Call& call, const json& request) { return create_on(call, request, nullptr); }
+
+Result<json> ContainerBackend::create_on(const Call& call, const json& request, const FrozenLayers& frozen) {
   const auto id = request.at("sandbox_id").get<std::string>();
   HARENA_TRY_STATUS(check_id(id));
   HARENA_TRY(auto parameters, parse_parameters(request.value("params", json::object())));
@@ -21,22 +32,29 @@ Result<json> ContainerBackend::create_on(const Call& call, const json& request, 
   HARENA_TRY_STATUS(call.check());
   auto ready = engine();
   if (!ready.ok()) return infrastructure(std::move(ready).error(), "cgroup");
-  {
-    std::lock_guard lock(mutex_);
-    if (!records_.emplace(id, Record{}).second) return make_error(ErrorCode::already_exists, "sandbox '" + id + "' exists");
-  }
-  // An id whose groups exist is in use too, by a sandbox that nobody told us about: nothing of it is touched.
-  if (auto existing = (*ready)->cgroups.open_sandbox(id); existing.ok()) {
-    std::lock_guard lock(mutex_);
-    records_.erase(id);
-    return make_error(ErrorCode::already_exists, "sandbox '" + id + "' exists");
-  }
+  HARENA_TRY_STATUS(take_id(**ready, id));
+  BlankPool::Serving serving(*(*ready)->pool);
   auto made = create_recorded(call, **ready, id, request, parameters, granted, frozen);
   // Told when it is made: a refused one weakens nothing.
   if (made.ok()) tell_uses(id, granted);
   if (made.ok()) return made;
   (void)remove(**ready, id, 0);
   return infrastructure(std::move(made).error(), "container");
+}
+
+/// An id whose groups exist is in use too, by a sandbox that nobody told us about: nothing of it is touched.
+Status ContainerBackend::take_id(Engine& engine, const std::string& id) {
+  const auto in_use = [&id] { return make_error(ErrorCode::already_exists, "sandbox '" + id + "' exists"); };
+  // One that was stopped a moment ago has its id until nothing of it is left.
+  if (const auto record = record_of(id); record && record->ended) engine.remains->wait_idle();
+  {
+    std::lock_guard lock(mutex_);
+    if (!records_.emplace(id, Record{}).second) return in_use();
+  }
+  if (!engine.cgroups.open_sandbox(id).ok()) return {};
+  std::lock_guard lock(mutex_);
+  records_.erase(id);
+  return in_use();
 }
 
 Result<CgroupLimits> ContainerBackend::limits_here(const Engine& engine, const Parameters& parameters, const std::string& state_dir) const {
@@ -68,37 +86,56 @@ Result<UniqueFd> ContainerBackend::make_disk(Engine& engine, const Parameters& p
                                   "; the operator may allow sandboxes without it (allow_missing_limits)");
 }
 
-Result<SandboxState> ContainerBackend::claim(const std::string& id, const json& request) {
+Result<std::uint32_t> ContainerBackend::acquire_range(Engine& engine) {
+  auto first_id = ids_.acquire();
+  // Those who wait take no place from those who live.
+  while (!first_id.ok() && engine.pool->sacrifice_one()) first_id = ids_.acquire();
+  if (first_id.ok()) return first_id;
+  // A stop gives its range back a moment after its answer: who stops one and makes another finds room.
+  engine.remains->wait_idle();
+  return ids_.acquire();
+}
+
+Result<SandboxState> ContainerBackend::claim(const std::string& id, const json& request, std::uint32_t first_id) {
   SandboxState state;
+  state.first_id = first_id;
+  {
+    // At once: from here on removing the record gives the range back.
+    std::lock_guard lock(mutex_);
+    records_[id].first_id = first_id;
+  }
   request.at("run_dir").get_to(state.run_dir);
   request.at("state_dir").get_to(state.state_dir);
   state.endpoint = state.run_dir + "/session.sock";
   HARENA_TRY(state.boot, boot_id());
-  HARENA_TRY(state.first_id, ids_.acquire());
   std::lock_guard lock(mutex_);
-  records_[id].first_id = state.first_id;
   records_[id].state = state;
   return state;
 }
 
-Result<LaunchedSandbox> ContainerBackend::launch(const Call& call, Engine& engine, const SandboxRequest& wanted,
-                                                 const std::vector<LayerImage>& layers,
-                                                 const SandboxGroups& groups, const SandboxState& state,
-                                                 const std::vector<int>& extra_fds) {
-  HARENA_TRY(auto platform, engine.cgroups.make_platform(wanted.id));
+Result<LaunchedSandbox> ContainerBackend::launch(const Call& call, Engine& engine, const Plan& plan, const SandboxGroups& groups,
+                                                 const SandboxState& state, const std::vector<int>& extra_fds, const Blank* blank) {
+  const auto check = [&call] { return call.check(); };
+  std::vector<int> fds;
+  std::optional<CgroupGroup> platform;
+  if (blank == nullptr) {
+    HARENA_TRY(platform, engine.cgroups.make_platform(plan.wanted.id));
+    fds = {groups.v2.get(), platform->fd()};
+  }
   fault_point("create.groups");
   HARENA_TRY(UniqueFd listening, listen_at(state.endpoint));
-  std::vector<int> fds = {groups.v2.get(), platform.fd(), listening.get(), engine.seccomp.get()};
+  fds.insert(fds.end(), {listening.get(), engine.seccomp.get()});
   fds.insert(fds.end(), extra_fds.begin(), extra_fds.end());
   for (const auto& tasks : groups.v1_tasks) fds.push_back(tasks.get());
   fault_point("create.folders");
-  return engine.launcher->create(wanted, layers, fds, [&call] { return call.check(); });
+  if (blank != nullptr) return engine.launcher->fill(blank->prepared, plan.wanted, plan.layers, fds, check);
+  return engine.launcher->create(plan.wanted, plan.layers, fds, check);
 }
 
 Status ContainerBackend::publish(const Call& call, Engine& engine, const std::string& id, const SandboxState& state) {
   {
     std::lock_guard lock(mutex_);
-    records_[id] = Record{false, state.first_id, state};
+    records_[id] = Record{.creating = false, .first_id = state.first_id, .state = state};
   }
   fault_point("create.launched");
   HARENA_TRY_STATUS(call.check());
@@ -113,46 +150,83 @@ void ContainerBackend::tell_uses(const std::string& id, const Granted& granted) 
   }
 }
 
-Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request,
-                                               const Parameters& parameters, const Granted& granted,
-                                               const std::vector<FrozenLayer>& frozen) {
+Result<ContainerBackend::Plan> ContainerBackend::plan(Engine& engine, const std::string& id, const json& request,
+                                                      const Parameters& parameters, const Granted& granted,
+                                                      const FrozenLayers& frozen) const {
   HARENA_TRY(auto layers, layers_of(request));
-  HARENA_TRY(auto state, claim(id, request));
-  auto wanted = launcher_request(id, request, parameters, granted, layers, state.first_id);
+  auto wanted = launcher_request(id, request, parameters, granted, layers, 0);
   wanted.apparmor = engine.apparmor;
   HARENA_TRY(wanted.rlimits, rlimits_of(parameters));
   auto lxcfs = engine.lxcfs->now();
   wanted.lxcfs = std::move(lxcfs.files);
   wanted.lxcfs_mount = lxcfs.mount;
-  HARENA_TRY(auto limits, limits_here(engine, parameters, state.state_dir));
-  limits.account_cpu = !wanted.lxcfs.empty();
-  HARENA_TRY(auto groups, engine.cgroups.make_sandbox(id, limits, settings_.allow_missing_limits));
+  return Plan{request, parameters, granted, frozen, std::move(layers), std::move(wanted)};
+}
+
+Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request,
+                                               const Parameters& parameters, const Granted& granted,
+                                               const FrozenLayers& frozen) {
+  HARENA_TRY(auto plan, this->plan(engine, id, request, parameters, granted, frozen));
+  if (auto blank = engine.pool->take(plan.wanted)) {
+    auto made = make(call, engine, id, plan, &*blank);
+    if (made.ok()) return made;
+    // Whatever it was, the direct way shows whether it is the blank's fault or the request's.
+    const Status undone = remove(engine, id, 0);
+    engine.pool->discard(*std::move(blank));
+    HARENA_TRY_STATUS(undone);
+    HARENA_TRY_STATUS(call.check());
+    std::lock_guard lock(mutex_);
+    records_.emplace(id, Record{});
+  }
+  return make(call, engine, id, plan, nullptr);
+}
+
+Result<json> ContainerBackend::make(const Call& call, Engine& engine, const std::string& id, Plan& plan, Blank* blank) {
+  std::uint32_t first_id = 0;
+  if (blank != nullptr) {
+    first_id = blank->first_id;
+  } else {
+    HARENA_TRY(first_id, acquire_range(engine));
+  }
+  HARENA_TRY(auto state, claim(id, plan.request, first_id));
+  plan.wanted.first_id = first_id;
+  HARENA_TRY(auto limits, limits_here(engine, plan.parameters, state.state_dir));
+  limits.account_cpu = !plan.wanted.lxcfs.empty();
+  const auto& allowed = settings_.allow_missing_limits;
+  HARENA_TRY(auto groups, blank != nullptr ? engine.cgroups.adopt_blank(blank->name, id, limits, allowed)
+                                           : engine.cgroups.make_sandbox(id, limits, allowed));
+  if (blank != nullptr) fault_point("create.adopted");
   HARENA_TRY_STATUS(make_folders(state.state_dir, state.first_id));
-  HARENA_TRY(UniqueFd disk, make_disk(engine, parameters, state, groups.missing));
-  wanted.disk = disk.get() >= 0;
+  HARENA_TRY(UniqueFd disk, make_disk(engine, plan.parameters, state, groups.missing));
+  plan.wanted.disk = disk.get() >= 0;
   layers_beside(state.state_dir);  // what nobody needs there goes
-  if (wanted.disk) HARENA_TRY_STATUS(name_disk(disk.get(), state.state_dir, RootState()));
-  if (!frozen.empty()) HARENA_TRY_STATUS(lay_frozen(id, state, frozen, wanted));
+  if (plan.wanted.disk) HARENA_TRY_STATUS(name_disk(disk.get(), state.state_dir, RootState()));
+  if (plan.frozen) {
+    HARENA_TRY(const auto frozen, plan.frozen());
+    if (!frozen.empty()) HARENA_TRY_STATUS(lay_frozen(id, state, frozen, plan.wanted));
+  }
   std::vector<int> extra_fds;
-  if (wanted.disk) extra_fds.push_back(disk.get());
-  for (const auto& mount : granted.mounts) extra_fds.push_back(mount.get());
-  HARENA_TRY(auto made, launch(call, engine, wanted, layers, groups, state, extra_fds));
-  const std::string user = parameters.user.empty() ? image_user(request) : parameters.user;
+  if (plan.wanted.disk) extra_fds.push_back(disk.get());
+  for (const auto& mount : plan.granted.mounts) extra_fds.push_back(mount.get());
+  HARENA_TRY(auto made, launch(call, engine, plan, groups, state, extra_fds, blank));
+  const std::string user = plan.parameters.user.empty() ? image_user(plan.request) : plan.parameters.user;
   HARENA_TRY_STATUS(check_sandbox_user(made.init.pid, user));
   state.shim = made.shim;
   state.init = made.init;
-  state.layers = wanted.layers;
-  HARENA_TRY_STATUS(place_new(id, parameters, state.init));
-  for (const auto& layer : layers) state.layer_paths.push_back(layer.path);
-  state.readonly_rootfs = wanted.readonly_rootfs;
-  state.disk_bytes = wanted.disk ? parameters.disk_bytes : 0;
-  state.inodes = parameters.inodes;
+  state.layers = plan.wanted.layers;
+  HARENA_TRY_STATUS(place_new(id, plan.parameters, state.init));
+  for (const auto& layer : plan.layers) state.layer_paths.push_back(layer.path);
+  state.readonly_rootfs = plan.wanted.readonly_rootfs;
+  state.disk_bytes = plan.wanted.disk ? plan.parameters.disk_bytes : 0;
+  state.inodes = plan.parameters.inodes;
   HARENA_TRY_STATUS(publish(call, engine, id, state));
   const json details = {{"init_pid", state.init.pid},
+                        {"cgroup", path_of(groups.v2)},
                         {"first_id", state.first_id},
                         {"user", user},
-                        {"weakened", granted.uses},
+                        {"weakened", plan.granted.uses},
                         {"missing_limits", groups.missing},
+                        {"prepared", blank != nullptr},
                         {"stages_us", made.stages}};
   return json{{"state", state.encode()}, {"session_endpoint", state.endpoint}, {"details", details}};
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <future>
 #include <thread>
 
 #include "plugins/container/backend.hpp"
@@ -101,12 +102,14 @@ Result<ContainerBackend::FrozenSource> ContainerBackend::freeze_source(const Cal
                                                                        const std::string& pin) {
   HARENA_TRY_STATUS(check_id(id));
   const auto record = record_of(id);
-  if (!record || record->creating) return unknown_sandbox(id);
+  if (!record || record->creating || record->ended) return unknown_sandbox(id);
   const SandboxState& state = record->state;
   HARENA_TRY_STATUS(engine.disks->check_separable({state.state_dir, state.first_id}));
   auto& layers = layers_beside(state.state_dir);
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
-  HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir, patience()));
+  HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir));
+  HARENA_TRY(const bool idle, still.only(state.init.pid));
+  if (!idle) HARENA_TRY_STATUS(still.settle(patience()));
   RootChange root(*engine.launcher, layers, id, state);
   HARENA_TRY_STATUS(root.load());
   if (state.disk_bytes > 0) return copy_source(call, state, root, pin);
@@ -115,21 +118,30 @@ Result<ContainerBackend::FrozenSource> ContainerBackend::freeze_source(const Cal
     HARENA_TRY_STATUS(layers.add_user(root.record().now.frozen, pin));
     return FrozenSource{root.record().now.frozen, "shared", 0};
   }
-  HARENA_TRY(const bool idle, still.only(state.init.pid));
   if (!idle || state.layer_paths.empty()) return copy_source(call, state, root, pin);
   HARENA_TRY_STATUS(root.freeze(pin, [&call] { return call.check(); }));
   HARENA_TRY_STATUS(layers.add_user(root.record().now.frozen, pin));
   return FrozenSource{root.record().now.frozen, "frozen", 0};
 }
 
-Result<json> ContainerBackend::fork_children(const Call& call, const FrozenSource& source, const json& requests) {
+Result<json> ContainerBackend::fork_child(const Call& call, const FreezingSource& source, const json& request) {
+  const auto layers = [&source]() -> Result<std::vector<FrozenLayer>> {
+    const auto& frozen = source.get();
+    return frozen.ok() ? Result(frozen->layers) : Result<std::vector<FrozenLayer>>(frozen.error());
+  };
+  HARENA_TRY(auto made, create_on(call, request, layers));
+  const auto& frozen = source.get();
+  made["details"]["fork"] = {{"how", frozen->how}, {"copied_bytes", frozen->copied_bytes}};
+  return made;
+}
+
+Result<json> ContainerBackend::fork_children(const Call& call, const FreezingSource& source, const json& requests) {
   std::vector<json> results(requests.size());
   std::atomic<std::size_t> next{0};
   auto work = [&] {
     for (std::size_t i; (i = next++) < requests.size();) {
-      auto made = create_on(call, requests[i], source.layers);
+      auto made = fork_child(call, source, requests[i]);
       results[i] = made.ok() ? std::move(*made) : error_document(made.error());
-      if (made.ok()) results[i]["details"]["fork"] = {{"how", source.how}, {"copied_bytes", source.copied_bytes}};
     }
   };
   std::vector<std::thread> workers;
@@ -144,13 +156,18 @@ Result<json> ContainerBackend::fork(const Call& call, std::string_view sandbox_i
   HARENA_TRY_STATUS(check_id(id));
   HARENA_TRY(Engine* engine, this->engine());
   const auto record = record_of(id);
-  if (!record || record->creating) return unknown_sandbox(id);
+  if (!record || record->creating || record->ended) return unknown_sandbox(id);
   if (requests.empty()) return json::array();
   const LayerStore::Pin pin(layers_beside(record->state.state_dir));
-  auto source = freeze_source(call, *engine, id, pin.name());
-  if (!source.ok()) return infrastructure(std::move(source).error().during("freezing the source"), "container");
-  fault_point("fork.frozen");
-  return fork_children(call, *source, requests);
+  // Beside the first half of the children, which needs nothing of the source yet.
+  const FreezingSource source = std::async(std::launch::async, [&] {
+    auto frozen = freeze_source(call, *engine, id, pin.name());
+    fault_point("fork.frozen");
+    return frozen;
+  });
+  HARENA_TRY(auto children, fork_children(call, source, requests));
+  if (auto frozen = source.get(); !frozen.ok()) return infrastructure(std::move(frozen).error().during("freezing the source"), "container");
+  return children;
 }
 
 Result<json> ContainerBackend::snapshot(const Call& call, std::string_view sandbox_id, const json& request) {
@@ -160,7 +177,7 @@ Result<json> ContainerBackend::snapshot(const Call& call, std::string_view sandb
   HARENA_TRY_STATUS(check_id(name));
   HARENA_TRY(Engine* engine, this->engine());
   const auto record = record_of(id);
-  if (!record || record->creating) return unknown_sandbox(id);
+  if (!record || record->creating || record->ended) return unknown_sandbox(id);
   auto& layers = layers_beside(record->state.state_dir);
   // First of all: what a sweep finds under this name belongs to a snapshot as long as its folder is there.
   HARENA_TRY_STATUS(layers.remember_snapshot(name, request.at("dir").get<std::string>()));
@@ -175,17 +192,17 @@ Result<json> ContainerBackend::snapshot(const Call& call, std::string_view sandb
 
 Result<json> ContainerBackend::restore(const Call& call, const json& request) {
   HARENA_TRY(const auto layers, decode_snapshot(request.at("snapshot_state").get<std::string>()));
-  return create_on(call, request, layers);
+  return create_on(call, request, [&layers] { return Result(layers); });
 }
 
 Status ContainerBackend::roll_back(const Call&, Engine& engine, const std::string& id, const std::vector<FrozenLayer>& layers) {
   const auto record = record_of(id);
-  if (!record || record->creating) return unknown_sandbox(id);
+  if (!record || record->creating || record->ended) return unknown_sandbox(id);
   const SandboxState& state = record->state;
   if (state.layer_paths.empty()) return make_error(ErrorCode::failed_precondition, "the sandbox was made by an older release");
   HARENA_TRY_STATUS(engine.disks->check_separable({state.state_dir, state.first_id}));
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
-  HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir, patience()));
+  HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir));
   RootChange root(*engine.launcher, layers_beside(state.state_dir), id, state);
   HARENA_TRY_STATUS(root.load());
   UniqueFd disk;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <map>
 
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
@@ -89,9 +90,13 @@ struct LauncherClient::Process {
   UniqueFd pidfd;
   UniqueFd control;
   std::mutex layers_mutex;
-  std::set<std::string> layers;
+  std::map<std::string, std::string> layers;  // digest: where it is mounted there
 
-  bool alive() const { return !wait_process_end(pidfd.get(), 0); }
+  /// A dying one closes its socket first and may be busy for a while with the rest.
+  bool alive() const {
+    pollfd watched{control.get(), 0, 0};
+    return ::poll(&watched, 1, 0) == 0 && !wait_process_end(pidfd.get(), 0);
+  }
   ~Process() {
     control.reset();  // it ends at the end of its socket
     if (!pidfd) return;
@@ -107,6 +112,11 @@ LauncherClient::~LauncherClient() = default;
 pid_t LauncherClient::pid() const {
   std::lock_guard lock(mutex_);
   return process_ && process_->alive() ? process_->pid : 0;
+}
+
+bool LauncherClient::has_made(const PreparedBlank& blank) const {
+  std::lock_guard lock(mutex_);
+  return process_ && process_ == blank.launcher && process_->alive();
 }
 
 Result<Fields> LauncherClient::ask(Process& process, const Fields& request, const std::vector<int>& fds, const CheckCall& check) {
@@ -158,7 +168,10 @@ Result<std::shared_ptr<LauncherClient::Process>> LauncherClient::ensure(const Sa
   std::lock_guard lock(mutex_);
   auto wanted = roots_;
   wanted.insert(parent_folder(request.state_dir));
-  if (!request.lxcfs.empty()) wanted.insert(std::string(kLxcfsFolder) + "/proc");
+  if (!request.lxcfs.empty()) {
+    std::string files = kLxcfsFolder;
+    wanted.insert(files.append("/proc"));
+  }
   // Only for the first start: reading a long mount table takes longer than making a sandbox.
   if (roots_.empty()) wanted.merge(v1_limit_roots());
   if (process_ && process_->alive() && wanted == roots_ && request.lxcfs_mount == lxcfs_mount_) return process_;
@@ -182,7 +195,7 @@ Status LauncherClient::mount_layers(Process& process, const std::vector<LayerIma
       return error;
     }
     HARENA_TRY(auto answer, ask(process, {{"verb", "layer"}, {"digest", layer.digest}}, {image.get()}, check));
-    process.layers.insert(layer.digest);
+    process.layers[layer.digest] = answer.text("path");
   }
   return {};
 }
@@ -237,7 +250,11 @@ Result<LaunchedSandbox> LauncherClient::create_in(Process& process, const Sandbo
   auto sent = send_packet(process.control.get(), request.encode().encode(), all);
   reply.second.reset();
   if (!sent.ok()) return launcher_error(ErrorCode::unavailable, "the container launcher has died");
-  auto made = await_packet(reply.first.get(), check);
+  return await_sandbox(reply.first.get(), check);
+}
+
+Result<LaunchedSandbox> LauncherClient::await_sandbox(int socket, const CheckCall& check) {
+  auto made = await_packet(socket, check);
   if (!made.ok() && made.error().code == ErrorCode::unavailable) {
     return launcher_error(ErrorCode::unavailable, "the container launcher died while it made the sandbox");
   }
@@ -251,7 +268,7 @@ Result<LaunchedSandbox> LauncherClient::create_in(Process& process, const Sandbo
   sandbox.shim = {static_cast<pid_t>(shim_pid), static_cast<std::uint64_t>(shim_start)};
   sandbox.init = {static_cast<pid_t>(init_pid), static_cast<std::uint64_t>(init_start)};
   sandbox.stages = answer.text("stages");
-  auto ready = await_packet(reply.first.get(), check);
+  auto ready = await_packet(socket, check);
   if (!ready.ok() && ready.error().code == ErrorCode::unavailable) {
     return launcher_error(ErrorCode::unavailable, "the shim ended before it was ready; see shim.stderr in the sandbox's session folder");
   }
@@ -292,6 +309,62 @@ Result<std::string> LauncherClient::settle_root(const std::string& state_dir, co
   fields.set("init_start", static_cast<std::int64_t>(init.start_ticks));
   HARENA_TRY(auto answer, ask(*process, fields, {}, always_wanted));
   return answer.text("upper");
+}
+
+bool PreparedBlank::alive() const {
+  pollfd watched{socket.get(), POLLIN, 0};
+  // It has nothing more to say: whatever comes is its end.
+  return ::poll(&watched, 1, 0) == 0;
+}
+
+Result<PreparedBlank> LauncherClient::prepare(BlankRequest request, const std::vector<int>& fds, const CheckCall& check) {
+  std::shared_ptr<Process> process;
+  {
+    std::lock_guard lock(mutex_);
+    if (process_ && process_->alive() && lxcfs_mount_ == request.lxcfs_mount) process = process_;
+  }
+  if (!process) return launcher_error(ErrorCode::failed_precondition, "no launcher runs that could prepare a sandbox");
+  HARENA_TRY(auto reply, make_packet_pair());
+  std::vector<int> all = {reply.second.get()};
+  all.insert(all.end(), fds.begin(), fds.end());
+  auto sent = send_packet(process->control.get(), request.encode().encode(), all);
+  reply.second.reset();
+  if (!sent.ok()) return launcher_error(ErrorCode::unavailable, "the container launcher has died");
+  HARENA_TRY(auto packet, await_packet(reply.first.get(), check));
+  HARENA_TRY(auto answer, decode_answer(packet.bytes));
+  HARENA_TRY(auto pid, answer.number("shim_pid"));
+  HARENA_TRY(auto start, answer.number("shim_start"));
+  return PreparedBlank{std::move(reply.first), {static_cast<pid_t>(pid), static_cast<std::uint64_t>(start)}, process, request.lxcfs_mount};
+}
+
+Result<LaunchedSandbox> LauncherClient::fill(const PreparedBlank& blank, SandboxRequest request, const std::vector<LayerImage>& layers,
+                                             const std::vector<int>& fds, const CheckCall& check) {
+  HARENA_TRY(auto process, ensure(request));
+  if (blank.launcher != process) return launcher_error(ErrorCode::failed_precondition, "another launcher prepared this sandbox");
+  const auto digests = request.layers;
+  retain_layers(digests);
+  auto made = fill_in(*process, blank, std::move(request), layers, fds, check);
+  if (!made.ok()) release_layers(digests);
+  return made;
+}
+
+Result<LaunchedSandbox> LauncherClient::fill_in(Process& process, const PreparedBlank& blank, SandboxRequest request,
+                                                const std::vector<LayerImage>& layers, const std::vector<int>& fds,
+                                                const CheckCall& check) {
+  HARENA_TRY_STATUS(mount_layers(process, layers, check));
+  request.layer_paths = paths_of(process, request.layers);
+  Fields fields = request.encode();
+  fields.set("verb", "fill");
+  auto sent = send_packet(blank.socket.get(), fields.encode(), fds);
+  if (!sent.ok()) return launcher_error(ErrorCode::unavailable, "a prepared sandbox has died");
+  return await_sandbox(blank.socket.get(), check);
+}
+
+std::vector<std::string> LauncherClient::paths_of(Process& process, const std::vector<std::string>& digests) {
+  std::lock_guard lock(process.layers_mutex);
+  std::vector<std::string> paths;
+  for (const auto& digest : digests) paths.push_back(process.layers[digest]);
+  return paths;
 }
 
 }  // namespace harena::container

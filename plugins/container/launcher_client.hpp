@@ -2,6 +2,7 @@
 // The plugin's end of the launcher: starts it, starts it again when it has died, and asks it for sandboxes.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -27,6 +28,17 @@ struct LaunchedSandbox {
   std::string stages;
 };
 
+/// All of a sandbox that is the same for every one, waiting for a request (launcher/protocol.hpp, verb prepare). Closing it ends it.
+struct PreparedBlank {
+  UniqueFd socket;
+  ProcessRef builder;  // becomes the shim
+  std::shared_ptr<const void> launcher;  // which one made it: of another, its layers aren't this one's
+  std::uint64_t lxcfs_mount = 0;
+
+  /// Whether it still waits.
+  bool alive() const;
+};
+
 /// Thread-safe. One launcher at a time; sandboxes never depend on it.
 class LauncherClient {
  public:
@@ -48,6 +60,14 @@ class LauncherClient {
                      const std::vector<int>& fds);
   /// Ends what a killed change_root left; the name of the upper that is in use.
   Result<std::string> settle_root(const std::string& state_dir, const ProcessRef& init);
+  /// Makes a blank in the launcher that runs; failed_precondition without one. `fds`: v2 cgroup, shim's cgroup.
+  Result<PreparedBlank> prepare(BlankRequest request, const std::vector<int>& fds, const CheckCall& check);
+  /// What create does, with a blank that was made for the same BlankRequest. `fds` are those of protocol.hpp's fill.
+  /// failed_precondition when the blank isn't of this launcher; unavailable when it has died.
+  Result<LaunchedSandbox> fill(const PreparedBlank& blank, SandboxRequest request, const std::vector<LayerImage>& layers,
+                               const std::vector<int>& fds, const CheckCall& check);
+  /// Whether the launcher that runs made it.
+  bool has_made(const PreparedBlank& blank) const;
   /// The launcher's pid; 0 when none runs.
   pid_t pid() const;
   /// A sandbox that was found again uses its layers. (create does it by itself, and takes it back on failure.)
@@ -64,6 +84,10 @@ class LauncherClient {
   Status mount_layers(Process& process, const std::vector<LayerImage>& layers, const CheckCall& check);
   Result<LaunchedSandbox> create_in(Process& process, const SandboxRequest& request, const std::vector<LayerImage>& layers,
                                     const std::vector<int>& fds, const CheckCall& check);
+  static Result<LaunchedSandbox> await_sandbox(int socket, const CheckCall& check);
+  static std::vector<std::string> paths_of(Process& process, const std::vector<std::string>& digests);
+  Result<LaunchedSandbox> fill_in(Process& process, const PreparedBlank& blank, SandboxRequest request,
+                                  const std::vector<LayerImage>& layers, const std::vector<int>& fds, const CheckCall& check);
   Result<Fields> ask(Process& process, const Fields& request, const std::vector<int>& fds, const CheckCall& check);
 
   const Settings& settings_;

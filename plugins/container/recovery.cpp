@@ -42,7 +42,7 @@ Status ContainerBackend::adopt(Engine& engine, const std::string& id, const Sand
     // A range outside of the pool is of an earlier configuration: nobody else gets it from here.
     auto held = ids_.acquire_exactly(state.first_id);
     if (!held.ok() && held.error().code != ErrorCode::out_of_range) return held;
-    records_[id] = Record{false, state.first_id, state};
+    records_[id] = Record{.creating = false, .first_id = state.first_id, .state = state};
   }
   if (auto cpus = cpus_of(state.init.pid); cpus.ok()) places_.adopt(id, *cpus);
   engine.launcher->retain_layers(state.layers);
@@ -57,7 +57,7 @@ Result<json> ContainerBackend::give_up(Engine& engine, const std::string& id, Sa
   const Ending ending = ending_of(state, why.message);
   {
     std::lock_guard lock(mutex_);
-    records_.emplace(id, Record{false, 0, std::move(state)});
+    records_.emplace(id, Record{.creating = false, .state = std::move(state)});
   }
   HARENA_TRY_STATUS(remove(engine, id, 0));
   return json{{"status", "gone"}, {"cause", to_string(ending.cause)}, {"detail", ending.detail}};
@@ -69,7 +69,7 @@ Result<json> ContainerBackend::recover(const Call&, std::string_view sandbox_id,
   HARENA_TRY(Engine* engine, this->engine());
   // Without a state its create never ended: whatever there is of it is half-made.
   SandboxState state;
-  if (const auto record = record_of(id); record && !record->creating) {
+  if (const auto record = record_of(id); record && !record->creating && !record->ended) {
     state = record->state;
   } else if (!text.empty()) {
     HARENA_TRY(state, SandboxState::decode(text));

@@ -1,4 +1,5 @@
-// stop and sweep: everything of a sandbox is found from its id alone, whatever died in between.
+// stop and sweep: everything of a sandbox is found from its id alone, whatever died in between. A stop answers when the processes are
+// dead; groups and files go afterwards, and a second stop waits for that.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,14 +49,14 @@ Status end_shim(const CgroupTree& cgroups, const std::string& id, const ProcessR
     for (pid_t pid : pids.ok() ? *pids : std::vector<pid_t>{}) ::kill(pid, SIGTERM);
     if (pids.ok() && !pids->empty()) (void)group->wait_empty(patience);
   }
-  return cgroups.remove_platform(id, deadline_ns);
+  auto group = cgroups.open_platform(id);
+  return group.ok() ? group->kill_all(deadline_ns) : Status();
 }
 
 }  // namespace
 
-Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int64_t grace_ms) {
-  const auto record = record_of(id);
-  const SandboxState state = record ? record->state : SandboxState();
+/// What a stop waits for: no process of it is left, and its clients have been told how their commands ended.
+Status ContainerBackend::end(Engine& engine, const std::string& id, const SandboxState& state, std::int64_t grace_ms) {
   engine.watcher->forget(id);
   fault_point("remove.begun");
   if (auto group = engine.cgroups.open_sandbox(id); group.ok() && grace_ms > 0) {
@@ -65,16 +66,22 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
   // The init first: it takes the others along, so that the shim, who looks at it, can tell their clients why they ended.
   if (auto init = open_process(state.init); init.ok()) HARENA_TRY_STATUS(signal_process(init->get(), SIGKILL));
-  HARENA_TRY_STATUS(engine.cgroups.end_sandbox(id, deadline));
+  HARENA_TRY_STATUS(engine.cgroups.kill_sandbox(id, deadline));
+  // A builder that was killed before its init had joined a group can't have left one: init is born in its group.
+  return end_shim(engine.cgroups, id, state.shim, deadline);
+}
+
+/// What is left then.
+Status ContainerBackend::clear(Engine& engine, const std::string& id) {
+  const auto record = record_of(id);
+  const SandboxState state = record ? record->state : SandboxState();
+  const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
+  HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   fault_point("remove.groups");
-  // While the shim tells its clients and ends.
   engine.disks->release({state.state_dir, state.first_id});
   HARENA_TRY_STATUS(forget_layers(id, state));
   HARENA_TRY_STATUS(remove_upper(state));
-  // A builder that was killed before its init had joined a group can't have left one: init is born in its group.
-  HARENA_TRY_STATUS(end_shim(engine.cgroups, id, state.shim, deadline));
-  // The shim's spawner was in the v1 groups.
-  HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
+  HARENA_TRY_STATUS(engine.cgroups.remove_platform(id, deadline));
   fault_point("remove.platform");
   if (!record) return {};
   HARENA_TRY_STATUS(remove_session(state));
@@ -87,13 +94,49 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
   return {};
 }
 
+Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int64_t grace_ms) {
+  const auto record = record_of(id);
+  if (record && record->ended) engine.remains->wait_idle();
+  HARENA_TRY_STATUS(end(engine, id, record ? record->state : SandboxState(), grace_ms));
+  return clear(engine, id);
+}
+
+bool ContainerBackend::mark_ended(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  const auto found = records_.find(id);
+  if (found == records_.end()) return false;
+  found->second.ended = true;
+  return true;
+}
+
+Status ContainerBackend::stop_recorded(Engine& engine, const std::string& id, std::int64_t grace_ms) {
+  const auto record = record_of(id);
+  // Half-made, unknown, or ended by an earlier stop, whose rest this one waits for.
+  if (!record || record->creating || record->ended) return remove(engine, id, grace_ms);
+  HARENA_TRY_STATUS(end(engine, id, record->state, grace_ms));
+  if (!mark_ended(id)) return {};
+  engine.remains->add([this, &engine, id] {
+    // One that can't be cleared keeps its record: the next stop or sweep of it tries again and tells why.
+    if (auto cleared = clear(engine, id); !cleared.ok()) host_.warning("what is left of sandbox " + id + ": " + cleared.error().describe());
+  });
+  return {};
+}
+
 Status ContainerBackend::stop(const Call&, std::string_view sandbox_id, std::int64_t grace_ms) {
   HARENA_TRY_STATUS(check_id(sandbox_id));
   HARENA_TRY(Engine* engine, this->engine());
   if (!record_of(std::string(sandbox_id))) HARENA_TRY_STATUS(forget_user(std::string(sandbox_id)));
-  auto removed = remove(*engine, std::string(sandbox_id), std::clamp<std::int64_t>(grace_ms, 0, kMostGraceMs));
-  if (!removed.ok()) return infrastructure(std::move(removed).error(), "container");
+  auto stopped = stop_recorded(*engine, std::string(sandbox_id), std::clamp<std::int64_t>(grace_ms, 0, kMostGraceMs));
+  if (!stopped.ok()) return infrastructure(std::move(stopped).error(), "container");
   return {};
+}
+
+/// Of an earlier life: its processes have ended with their daemon.
+Status ContainerBackend::remove_blank(Engine& engine, const std::string& name) {
+  if (engine.pool->owns(name)) return {};
+  const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
+  HARENA_TRY_STATUS(engine.cgroups.remove_platform(name, deadline));
+  return engine.cgroups.remove_sandbox(name, deadline);
 }
 
 Result<json> ContainerBackend::sweep(const Call&, const std::vector<std::string>& known_ids) {
@@ -105,6 +148,10 @@ Result<json> ContainerBackend::sweep(const Call&, const std::vector<std::string>
   for (const auto& id : known_ids) found.erase(id);
   json removed = json::array();
   for (const auto& id : found) {
+    if (is_blank_name(id)) {
+      HARENA_TRY_STATUS(remove_blank(*engine, id));
+      continue;
+    }
     if (!check_id(id).ok()) continue;  // not a name that we give
     if (auto record = record_of(id); record && record->creating) continue;
     HARENA_TRY_STATUS(remove(*engine, id, 0));

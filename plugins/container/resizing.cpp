@@ -18,7 +18,7 @@ Result<json> ContainerBackend::resize(const Call& call, std::string_view sandbox
   HARENA_TRY_STATUS(check_id(sandbox_id));
   const std::string id(sandbox_id);
   const auto record = record_of(id);
-  if (!record || record->creating) return unknown_sandbox(sandbox_id);
+  if (!record || record->creating || record->ended) return unknown_sandbox(sandbox_id);
   const json& before = request.at("before");
   const json& after = request.at("params");
   HARENA_TRY_STATUS(check_live_change(before, after));

@@ -57,6 +57,8 @@ Result<Settings> Settings::parse(const json& config) {
   settings.id_base = static_cast<std::uint32_t>(base);
   settings.id_ranges = static_cast<std::uint32_t>(ranges);
   settings.idle_layers = config.value("idle_layers", std::size_t{64});
+  settings.pool = config.value("pool", std::size_t{4});
+  settings.pool_idle_s = config.value("pool_idle_s", settings.pool_idle_s);
   HARENA_TRY(settings.apparmor, apparmor_mode(config.value("apparmor", "auto")));
   HARENA_TRY(settings.allowances, Allowances::parse(config));
   HARENA_TRY(settings.disk, disk_mode(config.value("disk", "image")));

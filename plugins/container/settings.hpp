@@ -53,6 +53,10 @@ inline constexpr std::string_view kSettingsSchema = R"({
               "description": "auto: /proc/meminfo, cpuinfo, stat, uptime and loadavg inside come from lxcfs where it runs"},
     "cpu_places": {"type": "string", "enum": ["auto", "off"], "default": "auto",
                    "description": "auto: a sandbox's threads start on as many CPUs as its cpu says, rounded up, those with the least promised, so that nproc and its like show the limit; off: on all, with the same limit of time"},
+    "pool": {"type": "integer", "minimum": 0, "maximum": 256, "default": 4,
+             "description": "sandboxes prepared in advance, so that a create only fills one; each holds a range of ids and less than an idle sandbox's memory; 0: none"},
+    "pool_idle_s": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 600,
+                    "description": "after so many seconds without a create those that wait are ended; the next create makes its sandbox directly"},
     "idle_layers": {"type": "integer", "minimum": 0, "maximum": 4096, "default": 64,
                     "description": "image layers kept mounted without a sandbox that uses them"}
   }
@@ -69,6 +73,8 @@ struct Settings {
   std::uint32_t id_ranges = 0;
   std::set<std::string> allow_missing_limits;
   std::size_t idle_layers = 64;
+  std::size_t pool = 0;
+  std::int64_t pool_idle_s = 600;
   Allowances allowances;
   ApparmorMode apparmor = ApparmorMode::automatic;
   bool use_lxcfs = true;

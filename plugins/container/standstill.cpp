@@ -14,33 +14,31 @@
 namespace harena::container {
 namespace {
 
-/// The kernel tells of a change of cgroup.events at most every 10 ms; an init that only waits stands still within microseconds. So it is
-/// asked a few times first.
-Status freeze_soon(const CgroupGroup& group, std::int64_t deadline_ns) {
-  constexpr int kLooks = 40;
-  constexpr timespec kPause{0, 100'000};
-  HARENA_TRY_STATUS(write_file_at(group.fd(), "cgroup.freeze", "1"));
-  for (int i = 0; i < kLooks; ++i) {
-    HARENA_TRY(const bool frozen, group.frozen());
-    if (frozen) return {};
-    ::nanosleep(&kPause, nullptr);
-  }
-  return group.freeze(deadline_ns);
-}
-
 std::string mark_in(const std::string& state_dir) { return state_dir + "/standstill"; }
 
 }  // namespace
 
-Result<Standstill> Standstill::begin(CgroupGroup group, const std::string& state_dir, std::int64_t deadline_ns) {
+Result<Standstill> Standstill::begin(CgroupGroup group, const std::string& state_dir) {
   // What was asked for, not what is: a standstill that has just ended may still be thawing.
   HARENA_TRY(const auto asked, read_file_at(group.fd(), "cgroup.freeze"));
   const bool was_frozen = asked.starts_with('1');
   Standstill still(std::move(group), state_dir, was_frozen);
   if (was_frozen) return still;
   HARENA_TRY_STATUS(create_file_at(AT_FDCWD, mark_in(state_dir), "", 0600));
-  HARENA_TRY_STATUS(freeze_soon(*still.group_, deadline_ns));
+  HARENA_TRY_STATUS(write_file_at(still.group_->fd(), "cgroup.freeze", "1"));
   return still;
+}
+
+/// A process that only waits stands still within microseconds, and cgroup.events would say so up to 10 ms later: it is asked first.
+Status Standstill::settle(std::int64_t deadline_ns) const {
+  constexpr int kLooks = 40;
+  constexpr timespec kPause{0, 100'000};
+  for (int i = 0; i < kLooks; ++i) {
+    HARENA_TRY(const bool frozen, group_->frozen());
+    if (frozen) return {};
+    ::nanosleep(&kPause, nullptr);
+  }
+  return group_->freeze(deadline_ns);
 }
 
 Standstill::~Standstill() {

@@ -100,6 +100,29 @@ TEST_F(Cgroups, MakeUseRemove) {
   EXPECT_EQ(tree_->usage("box").error().code, ErrorCode::not_found);
 }
 
+TEST_F(Cgroups, ABlankBecomesASandboxAndIsFoundByItsName) {
+  ASSERT_TRUE(tree_->make_blank("blank-1").ok());
+  EXPECT_FALSE(tree_->make_blank("blank-1").ok());
+  EXPECT_EQ(tree_->sandboxes().value(), std::set<std::string>{"blank-1"});
+  CgroupLimits limits;
+  limits.pids = 10;
+  auto groups = tree_->adopt_blank("blank-1", "box", limits, {});
+  ASSERT_TRUE(groups.ok()) << groups.error().describe();
+  EXPECT_EQ(tree_->adopt_blank("blank-2", "other", limits, {}).error().code, ErrorCode::not_found);
+  // A daemon that starts now knows as much.
+  auto again = CgroupTree::open(detect_cgroups().value(), "harena", "support-test-" + std::to_string(::getpid()));
+  ASSERT_TRUE(again.ok());
+  for (const auto* tree : {tree_.get(), &*again}) {
+    EXPECT_EQ(tree->sandboxes().value(), std::set<std::string>{"box"});
+    EXPECT_EQ(tree->platforms().value(), std::set<std::string>{"box"});
+    EXPECT_TRUE(tree->open_sandbox("box").ok() && tree->open_platform("box").ok() && tree->usage("box").ok());
+  }
+  EXPECT_TRUE(again->remove_sandbox("box", deadline()).ok());
+  EXPECT_TRUE(again->remove_platform("box", deadline()).ok());
+  EXPECT_TRUE(again->sandboxes()->empty() && again->platforms()->empty());
+  EXPECT_FALSE(again->open_sandbox("box").ok());
+}
+
 TEST_F(Cgroups, FreezeThawKill) {
   auto groups = make();
   ASSERT_TRUE(groups.ok());

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -78,6 +79,22 @@ std::optional<std::int64_t> times(std::optional<std::int64_t> value, std::int64_
   return value ? std::optional(*value * factor) : value;
 }
 
+/// On a v2 group that was a blank: the sandbox whose it is. trusted.*: only root of the machine reads or writes it.
+constexpr const char* kOwnerAttribute = "trusted.harena.sandbox";
+
+Status write_owner(const CgroupGroup& group, const std::string& owner) {
+  if (::fsetxattr(group.fd(), kOwnerAttribute, owner.data(), owner.size(), 0) == 0) return {};
+  return errno_error(errno, "write the attribute trusted.harena.sandbox of a cgroup");
+}
+
+/// Empty: nobody's.
+std::string owner_of(int parent, const std::string& name) {
+  auto group = open_directory(parent, name);
+  char text[256];
+  const ssize_t length = group.ok() ? ::fgetxattr(group->get(), kOwnerAttribute, text, sizeof text) : -1;
+  return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+}
+
 Status kill_and_remove(int parent, const std::string& name, std::int64_t deadline_ns) {
   auto group = CgroupGroup::open(parent, name);
   if (!group.ok()) return group.error().code == ErrorCode::not_found ? Status() : Status(std::move(group).error());
@@ -137,7 +154,32 @@ Result<CgroupTree> CgroupTree::open(const CgroupLayout& layout, const std::strin
   for (const auto& [controller, root] : layout.v1_roots) by_root[root].insert(controller);
   for (const auto& [root, controllers] : by_root) HARENA_TRY_STATUS(tree.open_v1(root, controllers));
   tree.unavailable_ = tree.find_unavailable();
+  HARENA_TRY_STATUS(tree.read_adoptions());
   return tree;
+}
+
+Status CgroupTree::read_adoptions() {
+  for (int parent : {v2_instance_.get(), v2_platform_.get()}) {
+    HARENA_TRY(auto names, directories(parent));
+    for (const auto& name : names) {
+      if (std::string owner = owner_of(parent, name); !owner.empty()) adoptions_->blanks[owner] = name;
+    }
+  }
+  return {};
+}
+
+std::string CgroupTree::group_name(const std::string& name) const {
+  std::lock_guard lock(adoptions_->mutex);
+  auto found = adoptions_->blanks.find(name);
+  return found == adoptions_->blanks.end() ? name : found->second;
+}
+
+std::set<std::string> CgroupTree::sandbox_names(std::set<std::string> groups) const {
+  std::lock_guard lock(adoptions_->mutex);
+  for (const auto& [owner, blank] : adoptions_->blanks) {
+    if (groups.erase(blank) != 0) groups.insert(owner);
+  }
+  return groups;
 }
 
 const CgroupTree::Hierarchy* CgroupTree::v1(const std::string& controller) const {
@@ -174,7 +216,7 @@ Status CgroupTree::set_limit(const std::string& limit, const std::string& name, 
 
 Status CgroupTree::set_limits(const std::string& name, const CgroupLimits& limits, const std::set<std::string>& allow_missing,
                               std::vector<std::string>& missing) const {
-  HARENA_TRY(UniqueFd group, open_directory(v2_instance_.get(), name));
+  HARENA_TRY(UniqueFd group, open_directory(v2_instance_.get(), group_name(name)));
   for (const auto& limit : cgroup_limit_names()) {
     if (!wants_limit(limits, limit)) continue;
     Status set = set_limit(limit, name, group.get(), limits);
@@ -192,7 +234,7 @@ Status CgroupTree::set_limits(const std::string& name, const CgroupLimits& limit
 
 Result<SandboxGroups> CgroupTree::open_groups(const std::string& name) const {
   SandboxGroups groups;
-  HARENA_TRY(groups.v2, open_directory(v2_instance_.get(), name));
+  HARENA_TRY(groups.v2, open_directory(v2_instance_.get(), group_name(name)));
   for (const auto& hierarchy : v1_) {
     UniqueFd tasks(::openat(hierarchy.instance.get(), (name + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
     if (!tasks && errno == ENOENT && hierarchy.wanted != nullptr) continue;
@@ -223,6 +265,12 @@ Result<SandboxGroups> CgroupTree::make_sandbox(const std::string& name, const Cg
   if (name == kPlatform) return make_error(ErrorCode::invalid_argument, "a sandbox can't be called 'platform'");
   // The v2 group first: it is the one whose existence says that the name is taken.
   if (::mkdirat(v2_instance_.get(), name.c_str(), 0755) != 0) return errno_error(errno, "make cgroup " + name);
+  return equip(name, limits, allow_missing);
+}
+
+/// The v1 groups and the limits of a sandbox that has its v2 group.
+Result<SandboxGroups> CgroupTree::equip(const std::string& name, const CgroupLimits& limits,
+                                        const std::set<std::string>& allow_missing) const {
   std::vector<std::string> missing;
   Status made = make_v1_groups(name, limits);
   if (made.ok()) made = set_limits(name, limits, allow_missing, missing);
@@ -238,13 +286,40 @@ Result<SandboxGroups> CgroupTree::make_sandbox(const std::string& name, const Cg
   return std::move(made).error();
 }
 
+Result<BlankGroups> CgroupTree::make_blank(const std::string& name) const {
+  HARENA_TRY_STATUS(check_component(name));
+  HARENA_TRY(auto sandbox, CgroupGroup::make(v2_instance_.get(), name));
+  auto platform = CgroupGroup::make(v2_platform_.get(), name);
+  // Now, so that a kernel that can't do it is known before anything is built on it.
+  Status marked = platform.ok() ? write_owner(sandbox, "") : Status(std::move(platform).error());
+  if (marked.ok()) return BlankGroups{std::move(sandbox), *std::move(platform)};
+  (void)remove_cgroup(v2_platform_.get(), name);
+  (void)remove_cgroup(v2_instance_.get(), name);
+  return std::move(marked).error();
+}
+
+Result<SandboxGroups> CgroupTree::adopt_blank(const std::string& blank, const std::string& name, const CgroupLimits& limits,
+                                              const std::set<std::string>& allow_missing) const {
+  HARENA_TRY_STATUS(check_component(name));
+  HARENA_TRY(auto sandbox, CgroupGroup::open(v2_instance_.get(), blank));
+  HARENA_TRY(auto platform, CgroupGroup::open(v2_platform_.get(), blank));
+  HARENA_TRY_STATUS(write_owner(sandbox, name));
+  {
+    std::lock_guard lock(adoptions_->mutex);
+    adoptions_->blanks[name] = blank;
+  }
+  HARENA_TRY_STATUS(write_owner(platform, name));
+  return equip(name, limits, allow_missing);
+}
+
 Result<CgroupGroup> CgroupTree::open_sandbox(const std::string& name) const {
   HARENA_TRY_STATUS(check_component(name));
-  return CgroupGroup::open(v2_instance_.get(), name);
+  return CgroupGroup::open(v2_instance_.get(), group_name(name));
 }
 
 Result<std::set<std::string>> CgroupTree::sandboxes() const {
-  HARENA_TRY(auto names, directories(v2_instance_.get()));
+  HARENA_TRY(auto groups, directories(v2_instance_.get()));
+  auto names = sandbox_names(std::move(groups));
   for (const auto& hierarchy : v1_) {
     HARENA_TRY(auto more, directories(hierarchy.instance.get()));
     names.merge(more);
@@ -253,13 +328,15 @@ Result<std::set<std::string>> CgroupTree::sandboxes() const {
   return names;
 }
 
-Status CgroupTree::end_sandbox(const std::string& name, std::int64_t deadline_ns) const {
-  HARENA_TRY_STATUS(check_component(name));
-  return kill_and_remove(v2_instance_.get(), name, deadline_ns);
+Status CgroupTree::kill_sandbox(const std::string& name, std::int64_t deadline_ns) const {
+  auto group = open_sandbox(name);
+  if (!group.ok()) return group.error().code == ErrorCode::not_found ? Status() : Status(std::move(group).error());
+  return group->kill_all(deadline_ns);
 }
 
 Status CgroupTree::remove_sandbox(const std::string& name, std::int64_t deadline_ns) const {
-  HARENA_TRY_STATUS(end_sandbox(name, deadline_ns));
+  HARENA_TRY_STATUS(check_component(name));
+  HARENA_TRY_STATUS(kill_and_remove(v2_instance_.get(), group_name(name), deadline_ns));
   for (const auto& hierarchy : v1_) {
     Status removed = remove_cgroup(hierarchy.instance.get(), name);
     if (!removed.ok() && hierarchy.wanted != nullptr) removed = remove_late_group(hierarchy, name, deadline_ns);
@@ -308,14 +385,22 @@ Result<CgroupGroup> CgroupTree::make_platform(const std::string& name) const {
 
 Result<CgroupGroup> CgroupTree::open_platform(const std::string& name) const {
   HARENA_TRY_STATUS(check_component(name));
-  return CgroupGroup::open(v2_platform_.get(), name);
+  return CgroupGroup::open(v2_platform_.get(), group_name(name));
 }
 
-Result<std::set<std::string>> CgroupTree::platforms() const { return directories(v2_platform_.get()); }
+Result<std::set<std::string>> CgroupTree::platforms() const {
+  HARENA_TRY(auto groups, directories(v2_platform_.get()));
+  return sandbox_names(std::move(groups));
+}
 
 Status CgroupTree::remove_platform(const std::string& name, std::int64_t deadline_ns) const {
   HARENA_TRY_STATUS(check_component(name));
-  return kill_and_remove(v2_platform_.get(), name, deadline_ns);
+  HARENA_TRY_STATUS(kill_and_remove(v2_platform_.get(), group_name(name), deadline_ns));
+  // The last of its groups: the name is nobody's from here on.
+  std::lock_guard lock(adoptions_->mutex);
+  auto adopted = adoptions_->blanks.find(name);
+  if (adopted != adoptions_->blanks.end() && !exists(v2_instance_.get(), adopted->second)) adoptions_->blanks.erase(adopted);
+  return {};
 }
 
 Result<UniqueFd> CgroupTree::lock() const {

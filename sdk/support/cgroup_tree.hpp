@@ -4,6 +4,7 @@
 // v2:      PARENT/INSTANCE/NAME            a sandbox: membership, freezing, and on a unified host the limits
 //          PARENT/INSTANCE/NAME/cmd-N      one command (made by the shim, without controllers)
 //          PARENT/INSTANCE/platform/NAME   the sandbox's shim, without limits
+//          (of a sandbox that was a blank, NAME is the blank's in these)
 // v1:      PARENT/INSTANCE/NAME            limits only; a process joins by writing "0" into `tasks`, which takes no global lock
 //
 // On a unified host the controllers cpu, memory, pids, cpuset and io are enabled from the root down to PARENT/INSTANCE; no
@@ -12,6 +13,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,7 +44,15 @@ struct SandboxGroups {
   std::vector<std::string> missing;
 };
 
+struct BlankGroups {
+  CgroupGroup sandbox, platform;
+};
+
 /// Thread-safe: all state is in the kernel.
+///
+/// *Blanks.* A group can be made before anybody knows whose it will be, with processes in it: on v2 a group has its name for ever and
+/// moving processes is slow. adopt_blank() writes the sandbox's name on it (an extended attribute, which lives as long as the group
+/// does), and from then on everything here finds it by that name, also after a restart.
 class CgroupTree {
  public:
   /// Makes PARENT/INSTANCE in every hierarchy. Names are one path component each.
@@ -61,12 +72,17 @@ class CgroupTree {
   /// failed_precondition names the limit; with cause `limit` it is one that is used up.
   Result<std::vector<std::string>> resize_sandbox(const std::string& name, const CgroupLimits& before, const CgroupLimits& after,
                                                   const std::set<std::string>& allow_missing, std::int64_t deadline_ns) const;
+  /// The v2 and platform groups of a blank; `name` is one that no sandbox has.
+  Result<BlankGroups> make_blank(const std::string& name) const;
+  /// What make_sandbox does, on the groups of a blank.
+  Result<SandboxGroups> adopt_blank(const std::string& blank, const std::string& name, const CgroupLimits& limits,
+                                    const std::set<std::string>& allow_missing) const;
   Result<CgroupGroup> open_sandbox(const std::string& name) const;
   /// Names of all sandboxes that have a group in any hierarchy.
   Result<std::set<std::string>> sandboxes() const;
-  /// Kills what lives in the sandbox's v2 group and removes that. Its v1 groups stay, also for those of its shim's processes that are in
-  /// them: they are removed with remove_sandbox() when the shim has ended. Idempotent.
-  Status end_sandbox(const std::string& name, std::int64_t deadline_ns) const;
+  /// Ends every process in the sandbox's v2 group; its groups stay, the v1 ones also for those of its shim's processes that are in them:
+  /// they are removed with remove_sandbox() when the shim has ended. Idempotent.
+  Status kill_sandbox(const std::string& name, std::int64_t deadline_ns) const;
   /// Kills what lives in the sandbox's groups and removes them. Idempotent.
   Status remove_sandbox(const std::string& name, std::int64_t deadline_ns) const;
   Result<CgroupUsage> usage(const std::string& name) const;
@@ -93,6 +109,11 @@ class CgroupTree {
   };
   Status open_v2(UniqueFd& above, const std::string& instance);
   Status open_v1(const std::string& root, const std::set<std::string>& controllers);
+  /// The name of the v2 groups of a sandbox: that of the blank it was, or its own.
+  std::string group_name(const std::string& name) const;
+  std::set<std::string> sandbox_names(std::set<std::string> groups) const;
+  Status read_adoptions();
+  Result<SandboxGroups> equip(const std::string& name, const CgroupLimits& limits, const std::set<std::string>& allow_missing) const;
   Status make_v1_groups(const std::string& name, const CgroupLimits& limits) const;
   std::map<std::string, std::string> find_unavailable() const;
   CgroupTree() = default;
@@ -119,6 +140,11 @@ class CgroupTree {
   UniqueFd v2_root_;
   UniqueFd v2_instance_;
   UniqueFd v2_platform_;
+  struct Adoptions {
+    std::mutex mutex;
+    std::map<std::string, std::string> blanks;  // by the sandbox's name
+  };
+  std::unique_ptr<Adoptions> adoptions_ = std::make_unique<Adoptions>();
   std::vector<Hierarchy> v1_;
   std::set<std::string> v2_enabled_;
   std::map<std::string, std::string> enable_errors_;

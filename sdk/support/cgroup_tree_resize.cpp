@@ -76,7 +76,7 @@ Status CgroupTree::fill_late_group(const std::string& name, int group) const {
   for (int rounds = 0; rounds < 100; ++rounds) {
     int moved = 0;
     for (const int above : {v2_platform_.get(), v2_instance_.get()}) {
-      auto members = CgroupGroup::open(above, name);
+      auto members = CgroupGroup::open(above, group_name(name));
       if (!members.ok()) continue;
       HARENA_TRY(const auto pids, members->processes());
       HARENA_TRY(const int here, move_into(group, pids));
@@ -111,7 +111,7 @@ Status CgroupTree::change_limit(const std::string& step, const std::string& name
   }
   const std::string controller = controller_of_limit(step);
   if (v2_enabled_.count(controller) != 0) {
-    HARENA_TRY(UniqueFd group, open_directory(v2_instance_.get(), name));
+    HARENA_TRY(UniqueFd group, open_directory(v2_instance_.get(), group_name(name)));
     return change_v2_limit(step, group.get(), before, after);
   }
   const Hierarchy& hierarchy = *v1(v1_controller_name(controller));

@@ -37,11 +37,14 @@ NamespaceHolder::NamespaceHolder(NamespaceHolder&& other) noexcept
       user_namespace_(std::move(other.user_namespace_)),
       stack_(std::move(other.stack_)) {}
 
-NamespaceHolder::~NamespaceHolder() {
+NamespaceHolder::~NamespaceHolder() { end_process(); }
+
+void NamespaceHolder::end_process() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);  // our own unreaped child: the pid can't be anybody else's
   while (::waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
   }
+  pid_ = 0;
 }
 
 Result<NamespaceHolder> NamespaceHolder::make(std::uint32_t first_id) {

@@ -26,6 +26,9 @@ class NamespaceHolder {
   /// Ends the sleeping process. The namespaces live on in whoever has joined them.
   ~NamespaceHolder();
 
+  /// Ends the sleeping process once somebody has joined the namespaces; the user namespace can still be used. Idempotent.
+  void end_process();
+
   /// The user namespace, for idmap_mount.
   int user_namespace() const { return user_namespace_.get(); }
   /// The sleeping process, which is in all of them: to name its network namespace to the kernel.

@@ -20,6 +20,10 @@ from http_api import LONG, Api, ApiError
 # Beside the daemon of the session: other groups, other ids.
 OWN = INSTANCE + "x"
 
+# Of sandboxes that are prepared before they are asked for.
+POOL_POINTS = ["blank.groups", "blank.made", "create.adopted", "create.folders", "create.launched", "remove.begun", "remove.groups", "remove.platform",
+               "init.prepared", "builder.blank", "builder.ordered", "builder.overlay", "init.joined", "init.overlay", "builder.init", "builder.answered"]
+
 POINTS = ["create.groups", "create.folders", "create.launched", "remove.begun", "remove.groups", "remove.platform", "remove.files",
           "launcher.asked", "launcher.cloned", "builder.namespaces", "builder.overlay", "builder.init", "builder.answered", "init.joined",
           "init.named"]
@@ -64,21 +68,24 @@ def stop_all(api):
                 raise
 
 
-def own_daemon(folder):
+def own_daemon(folder, pool):
     daemon = Harenad(folder)
     config = json.loads(daemon.config.read_text())
     first = (40_000 + os.getpid() % 1000 * 8) * 65536 % (2**32 - 16 * 65536)
-    config["plugins"]["container"]["config"].update(instance=OWN, id_base=max(first, 65536 * 100), id_ranges=8)
+    daemon.lowest = max(first, 65536 * 100)
+    config["plugins"].pop("e2b", None)
+    config["plugins"]["container"]["config"].update(instance=OWN, id_base=daemon.lowest, id_ranges=8, pool=pool)
     daemon.config.write_text(json.dumps(config))
     daemon.fault = Path(folder) / "fault"
     return daemon
 
 
 @pytest.fixture
-def faulty(monkeypatch, image):
-    """A daemon whose processes die at the point that is written into `fault`; `image` only for its skip."""
+def faulty(monkeypatch, image, request):
+    """A daemon whose processes die at the point that is written into `fault`; `image` only for its skip. Without a pool, which would take
+    names and ranges at its own times; a test that is about the pool asks for one."""
     folder = tempfile.mkdtemp(prefix="harena-leaks-")
-    daemon = own_daemon(folder)
+    daemon = own_daemon(folder, getattr(request, "param", 0))
     monkeypatch.setenv("HARENA_FAULT", f"@{daemon.fault}")
     daemon.start()
     subprocess.run([str(SOURCE / "tests" / "support" / "tiny_image.sh"), folder + "/tiny"], check=True, stdout=subprocess.DEVNULL)
@@ -114,6 +121,22 @@ def first_range(api):
     return first
 
 
+def range_is_free(api, first):
+    """A range is given back a moment after the answer of the stop."""
+    until = time.monotonic() + 20
+    while (got := first_range(api)) != first and time.monotonic() < until:
+        time.sleep(0.02)
+    return got == first
+
+
+def reached(daemon):
+    """Whether somebody died at the point; some of a stop's come a moment after its answer."""
+    until = time.monotonic() + 10
+    while daemon.fault.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    return not daemon.fault.exists()
+
+
 def revive(daemon):
     """Starts it again if it died."""
     try:
@@ -129,38 +152,38 @@ def revive(daemon):
 def test_a_death_at_each_step_leaves_nothing(faulty, point):
     api = Api(faulty)
     assert life(api)
-    first, before = first_range(api), census(faulty)
+    first, before = faulty.lowest, census(faulty)
     died = 0
     for _ in range(10 if LONG else 1):
         faulty.fault.write_text(point)
         life(api)
-        if faulty.fault.exists():
+        if not reached(faulty):
             pytest.skip(f"the build has no fault points ({point} wasn't reached)")
         died += revive(faulty)
         # A start undoes what was half-made; a stop that was interrupted is carried on by it.
         stop_all(api)
         assert not alive(api)
     assert not left_over(faulty, before)
-    assert first_range(api) == first
+    assert range_is_free(api, first)
     assert died or not point.startswith(("create.", "remove."))
 
 
 def test_many_lives(faulty):
     api = Api(faulty)
     assert life(api)
-    first, before = first_range(api), census(faulty)
+    first, before = faulty.lowest, census(faulty)
     descriptors = len(os.listdir(f"/proc/{faulty.process.pid}/fd"))
     for _ in range(1000 if LONG else 50):
         assert life(api)
     assert not left_over(faulty, before)
-    assert first_range(api) == first
+    assert range_is_free(api, first)
     assert len(os.listdir(f"/proc/{faulty.process.pid}/fd")) <= descriptors + 4
 
 
 def test_killed_in_the_middle_of_a_burst(faulty):
     api = Api(faulty)
     assert life(api)
-    first, before = first_range(api), census(faulty)
+    first, before = faulty.lowest, census(faulty)
     for round in range(10 if LONG else 2):
         threads = [threading.Thread(target=life, args=(Api(faulty),)) for _ in range(6)]
         [thread.start() for thread in threads]
@@ -170,4 +193,82 @@ def test_killed_in_the_middle_of_a_burst(faulty):
         faulty.start()
         stop_all(api)
     assert not left_over(faulty, before)
-    assert first_range(api) == first
+    assert range_is_free(api, first)
+
+
+def owner(group):
+    try:
+        return os.getxattr(group, "trusted.harena.sandbox")
+    except OSError:
+        return b""
+
+
+def blanks(found):
+    """Groups of those that are no sandbox's yet."""
+    return {name for name in found if Path(name).name.startswith("blank-") and not owner(name)}
+
+
+def await_prepared(api):
+    """Until the next create finds one that is prepared."""
+    until = time.monotonic() + 20
+    while True:
+        box = api.create(IMAGE)
+        prepared = api.call("GET", box.path)["details"]["prepared"]
+        box.stop()
+        if prepared:
+            return
+        assert time.monotonic() < until, "the pool isn't filled"
+        time.sleep(0.02)
+
+
+def every_range(api):
+    """As many sandboxes at once as there are ranges of ids: none is lost, and those that wait take nobody's place."""
+    boxes = [api.create(IMAGE, memory="16MiB") for _ in range(8)]
+    with pytest.raises(ApiError) as caught:
+        api.create(IMAGE)
+    assert caught.value.code == "resource_exhausted"
+    for box in boxes:
+        box.stop()
+
+
+@pytest.mark.parametrize("faulty", [2], indirect=True)
+@pytest.mark.parametrize("point", POOL_POINTS)
+def test_a_death_at_each_step_of_the_pool_leaves_nothing(faulty, point):
+    api = Api(faulty)
+    await_prepared(api)
+    before = census(faulty)
+    before -= blanks(before)
+    for _ in range(5 if LONG else 1):
+        faulty.fault.write_text(point)
+        # Some are points of making one, which is done after the answers.
+        until = time.monotonic() + 20
+        while faulty.fault.exists() and time.monotonic() < until:
+            life(api)
+            if faulty.process.poll() is not None:
+                break
+        assert not faulty.fault.exists(), f"{point} wasn't reached"
+        revive(faulty)
+        stop_all(api)
+        assert not alive(api)
+        await_prepared(api)
+    faulty.stop()  # those that wait end with it
+    assert not left_over(faulty, before)
+    faulty.start()
+    every_range(api)
+
+
+@pytest.mark.parametrize("faulty", [2], indirect=True)
+def test_a_daemon_that_ends_leaves_nothing_of_the_pool(faulty):
+    api = Api(faulty)
+    await_prepared(api)
+    kept = api.create(IMAGE)
+    faulty.kill()
+    faulty.start()
+    assert not blanks(census(faulty)), "what an earlier daemon had prepared"
+    assert kept.run("echo alive")["stdout"] == "alive\n"
+    await_prepared(api)
+    faulty.stop()
+    assert not blanks(census(faulty))
+    faulty.start()
+    assert kept.run("echo alive")["stdout"] == "alive\n"
+    kept.stop()

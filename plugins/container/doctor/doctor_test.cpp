@@ -310,6 +310,19 @@ TEST_F(Doctor, IdsThatSomebodyElseHas) {
   EXPECT_EQ(bad(), json::array());
 }
 
+TEST(DoctorOfThePool, CountsThemAndSaysWhyThereAreNone) {
+  BlankPool::Counts pool{.waiting = 2, .size = 4, .made = 9, .used = 7};
+  Findings good;
+  find_pool(pool, good);
+  EXPECT_EQ(good.list()[0]["level"], "ok");
+  EXPECT_NE(good.list()[0]["what"].get<std::string>().find("2 of 4"), std::string::npos);
+  pool.problem = "no user namespaces";
+  Findings bad;
+  find_pool(pool, bad);
+  EXPECT_EQ(bad.list()[0]["level"], "warning");
+  EXPECT_NE(bad.list()[0]["what"].get<std::string>().find("no user namespaces"), std::string::npos);
+}
+
 TEST(DoctorHere, SaysSomethingOfEachKind) {
   const auto findings = container_findings(HostView::of_this_host(), Settings{});
   EXPECT_GE(findings.size(), 20u);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "plugins/container/blank_pool.hpp"
 #include "plugins/container/doctor/host_view.hpp"
 #include "plugins/container/settings.hpp"
 
@@ -38,5 +39,7 @@ void find_process(const HostView& host, const std::string& v2_root, Findings& fo
 /// Groups of instances that have no process any more.
 void find_orphans(const HostView& host, const std::string& v2_root, const Settings& settings, Findings& found);
 void find_installation(const HostView& host, const Settings& settings, Findings& found);  // programs, tools, ids, lxcfs, clock
+/// Of the daemon that runs, beside container_findings.
+void find_pool(const BlankPool::Counts& pool, Findings& found);
 
 }  // namespace harena::container

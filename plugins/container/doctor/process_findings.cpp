@@ -106,4 +106,13 @@ void find_orphans(const HostView& host, const std::string& v2_root, const Settin
   if (!left) found.ok("orphans", "no sandboxes' groups without a daemon");
 }
 
+void find_pool(const BlankPool::Counts& pool, Findings& found) {
+  if (pool.size == 0) return found.ok("pool", "no sandboxes are prepared in advance (pool: 0)");
+  const std::string what = std::to_string(pool.waiting) + " of " + std::to_string(pool.size) + " sandboxes are prepared in advance; " +
+                           std::to_string(pool.used) + " of " + std::to_string(pool.made) + " made so far were used";
+  if (pool.problem.empty()) return found.ok("pool", what);
+  found.warning("pool", what + "; the last one couldn't be made: " + pool.problem, "creates make their sandboxes directly meanwhile, which takes longer",
+                "mend what it names; it is tried again every second and after each create");
+}
+
 }  // namespace harena::container

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "plugins/container/launcher/overlay_root.hpp"
 #include "plugins/container/launcher/root_tree.hpp"
 #include "sdk/support/capabilities.hpp"
 #include "sdk/support/fault.hpp"
@@ -36,10 +37,10 @@ void show_name(std::string_view name) {
   ::prctl(PR_SET_NAME, std::string(name).c_str());
 }
 
-Status join_v1_cgroups(std::span<const int> tasks) {
-  for (int fd : tasks) {
+Status join_v1_cgroups(std::span<const UniqueFd> tasks) {
+  for (const auto& fd : tasks) {
     // "0" is the writer; `tasks` moves one thread and takes no global lock.
-    if (::write(fd, "0", 1) != 1) return errno_error(errno, "join a v1 cgroup");
+    if (::write(fd.get(), "0", 1) != 1) return errno_error(errno, "join a v1 cgroup");
   }
   return {};
 }
@@ -77,20 +78,63 @@ Status give_everything_up() {
   return limit_capabilities(0);
 }
 
-Status build(const InitContext& context) {
-  HARENA_TRY_STATUS(join_v1_cgroups(context.v1_tasks));
-  fault_point("init.joined");
+/// What comes with the request: first the layers, then what is written to, the folders of the host, the v1 groups.
+struct Filling {
+  SandboxRequest request;
+  RootParts root;
+  std::vector<UniqueFd> host_mounts;
+  std::vector<UniqueFd> v1_tasks;
+};
+
+Result<Filling> receive_filling(int socket) {
+  HARENA_TRY(auto packet, receive_packet(socket));
+  HARENA_TRY(auto fields, Fields::decode(packet.bytes));
+  Filling filling;
+  HARENA_TRY(filling.request, SandboxRequest::decode(fields));
+  const std::size_t layers = filling.request.layers.size() + filling.request.frozen.size();
+  const std::size_t mounts = filling.request.mount_targets.size();
+  if (packet.fds.size() < layers + 1 + mounts) return make_error(ErrorCode::internal, "too few descriptors for a sandbox's init");
+  for (std::size_t i = 0; i < packet.fds.size(); ++i) {
+    auto& list = i < layers ? filling.root.layers : i <= layers + mounts ? filling.host_mounts : filling.v1_tasks;
+    if (i == layers) {
+      filling.root.writable = std::move(packet.fds[i]);
+    } else {
+      list.push_back(std::move(packet.fds[i]));
+    }
+  }
+  return filling;
+}
+
+Result<BlankTree> prepare(const InitContext& context) {
   // The OOM killer takes the agent's processes, never the one that holds the sandbox together. (Refused without
   // CAP_SYS_RESOURCE; init is then still the smallest of all.)
   (void)write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
   HARENA_TRY_STATUS(context.namespaces.join_without_user());
-  const auto& name = context.request.hostname;
-  if (::sethostname(name.data(), name.size()) != 0) return errno_error(errno, "sethostname");
   HARENA_TRY_STATUS(loopback_up());
+  HARENA_TRY(auto tree, prepare_tree(context.blank, context.tools_mount, context.spot));
+  fault_point("init.prepared");
+  return tree;
+}
+
+Status fill(const InitContext& context, const BlankTree& tree, const Filling& filling) {
+  HARENA_TRY_STATUS(join_v1_cgroups(filling.v1_tasks));
+  fault_point("init.joined");
+  const auto& name = filling.request.hostname;
+  if (::sethostname(name.data(), name.size()) != 0) return errno_error(errno, "sethostname");
   fault_point("init.named");
-  HARENA_TRY_STATUS(enter_root_tree(context.request, {context.root_mount, context.tools_mount, context.host_mounts}, context.spot));
-  HARENA_TRY_STATUS(become_nobody_inside(context.namespaces, context.request.first_id));
+  HARENA_TRY(UniqueFd root, mount_overlay_root(filling.request, filling.root, tree.scratch.get()));
+  fault_point("init.overlay");
+  HARENA_TRY_STATUS(enter_root_tree(filling.request, tree, root.get(), filling.host_mounts, context.spot));
+  HARENA_TRY_STATUS(become_nobody_inside(context.namespaces, filling.request.first_id));
   return give_everything_up();
+}
+
+/// Both halves; between them it says that it is ready, and waits.
+Status build(const InitContext& context) {
+  HARENA_TRY(auto tree, prepare(context));
+  HARENA_TRY_STATUS(send_packet(context.status_socket, Fields{{"ok", "1"}}.encode()));
+  HARENA_TRY(auto filling, receive_filling(context.status_socket));
+  return fill(context, tree, filling);
 }
 
 /// Keeps `kept` alone. Every descriptor of the launcher was inherited, and one that stays is a way out.
@@ -137,6 +181,8 @@ Result<std::vector<sock_filter>> init_filter() {
 
 void run_init(const InitContext& context) {
   block_signals();
+  // Its builder's end of the socket: while it is open here, nobody hears that the builder is gone.
+  ::close(context.builders_socket);
   Status status = build(context);
   int socket = context.status_socket;
   if (!status.ok()) {

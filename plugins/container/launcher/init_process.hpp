@@ -1,9 +1,9 @@
 #pragma once
 // The sandbox's PID 1: our own code, not a program of the image, and never anything that the image could replace.
 //
-// It builds the sandbox around itself, gives up everything, and then only reaps orphans. Nobody inside can end it (PID 1
-// gets no signal from its own namespace that it has no handler for), stop it, trace it or read its memory (not dumpable, and its
-// memory belongs to the host's user namespace). It dies with the shim.
+// It builds the sandbox around itself (first what every sandbox has, then what this one asked for), gives up everything, and then only
+// reaps orphans. Nobody inside can end it (PID 1 gets no signal from its own namespace that it has no handler for), stop it, trace it or
+// read its memory (not dumpable, and its memory belongs to the host's user namespace). It dies with the shim.
 
 #include <span>
 #include <string>
@@ -16,15 +16,15 @@
 namespace harena::container {
 
 struct InitContext {
-  const SandboxRequest& request;
+  const BlankRequest& blank;
   const NamespaceHolder& namespaces;
-  int root_mount;                      // detached
   std::string spot;                    // a folder of the seed namespace to mount on
-  std::span<const int> v1_tasks;       // descriptors of tasks files
-  int status_socket;                   // "ok=1" or an error goes here
+  /// It says "ok=1" here when it is prepared, then gets one packet: the SandboxRequest with, as descriptors, the layers (lowest first), the
+  /// mount with u and w, the folders of the host, the v1 tasks; then it says "ok=1" again. Or an error, and ends.
+  int status_socket;
+  int builders_socket;                 // the other end, inherited; closed at once
   std::span<const sock_filter> filter; // what the init may still call once it is set up
   int tools_mount;                     // detached; -1: none
-  std::span<const int> host_mounts;    // detached, in the order of the request's mount_targets
 };
 
 /// Runs in the child made by clone3(CLONE_NEWPID | CLONE_NEWNS), with the host's privileges. Never returns.

@@ -10,7 +10,7 @@ namespace {
 constexpr unsigned kAttributes = kMountReadOnly | kMountNoSuid | kMountNoDev | kMountNoExec;
 }
 
-Status mount_lxcfs(const SandboxRequest& request, int root) {
+Status mount_lxcfs(const BlankRequest& request, int root) {
   for (const auto& name : request.lxcfs) {
     if (::faccessat(root, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) continue;
     auto file = clone_mount(AT_FDCWD, std::string(kLxcfsFolder) + "/" + name);

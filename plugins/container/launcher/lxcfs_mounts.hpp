@@ -7,6 +7,6 @@ namespace harena::container {
 
 /// Binds request.lxcfs below `root` (the sandbox's root, with /proc and /sys in it). Call it while the host's tree is still "/".
 /// A file that lxcfs doesn't answer for any more (it has died) is left out: the host's figures are better than none.
-Status mount_lxcfs(const SandboxRequest& request, int root);
+Status mount_lxcfs(const BlankRequest& request, int root);
 
 }  // namespace harena::container

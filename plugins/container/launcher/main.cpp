@@ -45,6 +45,8 @@ class Launcher {
   Result<std::vector<std::string>> paths_of(const SandboxRequest& request) const;
   std::string new_scratch() { return namespaces_->work + "/sandboxes/" + std::to_string(serial_++); }
   void reap();
+  Status prepare(const Fields& request, std::vector<UniqueFd> fds);
+  Status start_builder(const BlankRequest& blank, const BlankFds& fds, const FillOrder* order);
 
   std::optional<PrunedNamespace> namespaces_;
   std::optional<LayerMounts> layers_;
@@ -124,10 +126,21 @@ Status Launcher::change_root(const Fields& fields, std::vector<UniqueFd> fds) {
 
 Status Launcher::create(const Fields& fields, std::vector<UniqueFd> raw_fds) {
   fault_point("launcher.asked");
-  HARENA_TRY(auto request, SandboxRequest::decode(fields));
-  HARENA_TRY(auto fds, SandboxFds::take(std::move(raw_fds), request.disk, request.mount_targets.size()));
-  HARENA_TRY(auto paths, paths_of(request));
-  const std::string scratch = new_scratch();
+  FillOrder order;
+  HARENA_TRY(order.request, SandboxRequest::decode(fields));
+  HARENA_TRY(auto fds, BlankFds::take(raw_fds));
+  HARENA_TRY(order.fds, FillFds::take(std::move(raw_fds), order.request));
+  HARENA_TRY(order.request.layer_paths, paths_of(order.request));
+  return start_builder(order.request, fds, &order);
+}
+
+Status Launcher::prepare(const Fields& fields, std::vector<UniqueFd> raw_fds) {
+  HARENA_TRY(auto blank, BlankRequest::decode(fields));
+  HARENA_TRY(auto fds, BlankFds::take(raw_fds));
+  return start_builder(blank, fds, nullptr);
+}
+
+Status Launcher::start_builder(const BlankRequest& blank, const BlankFds& fds, const FillOrder* order) {
   clone_args arguments{};
   arguments.flags = CLONE_INTO_CGROUP;
   arguments.exit_signal = SIGCHLD;
@@ -136,10 +149,10 @@ Status Launcher::create(const Fields& fields, std::vector<UniqueFd> raw_fds) {
   if (pid != 0) fault_point("launcher.cloned");
   if (pid < 0) return errno_error(errno, "clone3 of a sandbox's builder");
   if (pid == 0) {
-    build_sandbox({request, fds, std::move(paths), scratch, namespaces_->seed.get(), namespaces_->work,
-                   shim_program_.get(), init_filter_, tools_});
+    build_sandbox({blank, fds, namespaces_->seed.get(), namespaces_->own.get(), namespaces_->work, shim_program_.get(), init_filter_, tools_,
+                   kControlFd},
+                  order);
   }
-  scratch_folders_[static_cast<pid_t>(pid)] = scratch;
   return {};
 }
 
@@ -149,7 +162,8 @@ Result<Fields> Launcher::handle(const Fields& request, std::vector<UniqueFd>& fd
   if (!layers_) return not_ready("hello comes first");
   if (verb == "layer" && fds.size() == 1) {
     HARENA_TRY_STATUS(layers_->add(request.text("digest"), fds[0].get()));
-    return Fields{{"ok", "1"}};
+    HARENA_TRY(std::string path, layers_->path_of(request.text("digest")));
+    return Fields{{"ok", "1"}, {"path", path}};
   }
   if (verb == "drop") {
     HARENA_TRY_STATUS(layers_->drop(request.text("digest")));
@@ -163,10 +177,15 @@ void Launcher::serve(Packet packet) {
   auto fields = Fields::decode(packet.bytes);
   UniqueFd reply(::fcntl(packet.fds[0].get(), F_DUPFD_CLOEXEC, 10));
   const std::string verb = fields.ok() ? fields->text("verb") : "";
-  if (verb == "create" || verb == "root" || verb == "settle") {
-    Status status = !layers_           ? Status(not_ready("hello comes first"))
-                    : verb == "create" ? create(*fields, std::move(packet.fds))
-                                       : change_root(*fields, std::move(packet.fds));
+  if (verb == "create" || verb == "prepare" || verb == "root" || verb == "settle") {
+    Status status = not_ready("hello comes first");
+    if (layers_ && verb == "create") {
+      status = create(*fields, std::move(packet.fds));
+    } else if (layers_ && verb == "prepare") {
+      status = prepare(*fields, std::move(packet.fds));
+    } else if (layers_) {
+      status = change_root(*fields, std::move(packet.fds));
+    }
     if (!status.ok()) (void)send_packet(reply.get(), encode_error(status.error()).encode());
     return;
   }
@@ -175,7 +194,7 @@ void Launcher::serve(Packet packet) {
   (void)send_packet(reply.get(), answer.ok() ? answer->encode() : encode_error(answer.error()).encode());
 }
 
-/// A builder that was killed in the middle may have left its temporary mounts; a shim that ended has none.
+/// A process that was killed while it changed a root may have left its temporary mounts; others have none.
 void Launcher::reap() {
   for (pid_t pid; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;) {
     auto found = scratch_folders_.find(pid);

@@ -22,15 +22,6 @@ Status attach_at(int mount, int folder, const std::string& name) {
   return attach_mount(mount, spot.get(), "");
 }
 
-Status attach_layers(const std::vector<std::string>& paths, int user_namespace, int folder) {
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    HARENA_TRY(UniqueFd layer, clone_mount(AT_FDCWD, paths[i]));
-    HARENA_TRY_STATUS(idmap_mount(layer.get(), user_namespace));
-    HARENA_TRY_STATUS(attach_at(layer.get(), folder, std::to_string(i)));
-  }
-  return {};
-}
-
 /// "FIRST_ID=PATH" as a mount in which the owners are those of the range `first_id`.
 Result<UniqueFd> frozen_layer(const std::string& entry, std::uint32_t first_id) {
   const std::size_t equals = entry.find('=');
@@ -40,14 +31,6 @@ Result<UniqueFd> frozen_layer(const std::string& entry, std::uint32_t first_id) 
   HARENA_TRY(UniqueFd ids, id_map_namespace({{static_cast<std::uint32_t>(own), first_id, kIdsPerRange}}));
   HARENA_TRY_STATUS(idmap_mount(layer.get(), ids.get()));
   return layer;
-}
-
-Status attach_frozen(const SandboxRequest& request, int folder) {
-  for (std::size_t i = 0; i < request.frozen.size(); ++i) {
-    HARENA_TRY(UniqueFd layer, frozen_layer(request.frozen[i], request.first_id));
-    HARENA_TRY_STATUS(attach_at(layer.get(), folder, std::to_string(request.layers.size() + i)));
-  }
-  return {};
 }
 
 constexpr unsigned kDiskAttributes = kMountNoDev | kMountNoSuid;
@@ -64,17 +47,6 @@ Status make_disk_folders(int disk, const SandboxRequest& request) {
     if (::fchown(folder.get(), request.first_id, request.first_id) != 0) return errno_error(errno, "chown the upper folder");
   }
   return {};
-}
-
-/// What holds u and w.
-Result<UniqueFd> mount_writable(const SandboxRequest& request, int disk_image) {
-  if (!request.disk) return clone_mount(AT_FDCWD, request.state_dir);
-  auto disk = mount_disk(disk_image);
-  if (!disk.ok()) {
-    return infrastructure_error(ErrorCode::unavailable, "disk", "the sandbox's disk can't be mounted: " + disk.error().message);
-  }
-  HARENA_TRY_STATUS(make_disk_folders(disk->get(), request));
-  return disk;
 }
 
 /// overlayfs wants the topmost layer first.
@@ -97,17 +69,49 @@ Result<UniqueFd> overlay_here(const SandboxRequest& request) {
 
 }  // namespace
 
+Result<UniqueFd> open_layer(const std::string& path, int user_namespace) {
+  HARENA_TRY(UniqueFd layer, clone_mount(AT_FDCWD, path));
+  HARENA_TRY_STATUS(idmap_mount(layer.get(), user_namespace));
+  return layer;
+}
+
+Result<UniqueFd> open_writable(const SandboxRequest& request, int disk_image) {
+  if (!request.disk) return clone_mount(AT_FDCWD, request.state_dir);
+  auto disk = mount_disk(disk_image);
+  if (!disk.ok()) {
+    return infrastructure_error(ErrorCode::unavailable, "disk", "the sandbox's disk can't be mounted: " + disk.error().message);
+  }
+  HARENA_TRY_STATUS(make_disk_folders(disk->get(), request));
+  return disk;
+}
+
+Result<RootParts> open_root_parts(const SandboxRequest& request, const std::vector<std::string>& layer_paths, int disk_image,
+                                 int user_namespace) {
+  RootParts parts;
+  for (const auto& path : layer_paths) {
+    HARENA_TRY(parts.layers.emplace_back(), open_layer(path, user_namespace));
+  }
+  for (const auto& entry : request.frozen) {
+    HARENA_TRY(parts.layers.emplace_back(), frozen_layer(entry, request.first_id));
+  }
+  HARENA_TRY(parts.writable, open_writable(request, disk_image));
+  return parts;
+}
+
+Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const RootParts& parts, int folder) {
+  for (std::size_t i = 0; i < parts.layers.size(); ++i) {
+    HARENA_TRY_STATUS(attach_at(parts.layers[i].get(), folder, std::to_string(i)));
+  }
+  HARENA_TRY_STATUS(attach_at(parts.writable.get(), folder, "s"));
+  if (::fchdir(folder) != 0) return errno_error(errno, "fchdir");
+  return overlay_here(request);
+}
+
 Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const std::vector<std::string>& layer_paths,
                                     int disk_image, int user_namespace, const std::string& folder) {
   HARENA_TRY(UniqueFd spot, ensure_directory(AT_FDCWD, folder, 0700));
-  Status ready = attach_layers(layer_paths, user_namespace, spot.get());
-  if (ready.ok()) ready = attach_frozen(request, spot.get());
-  if (ready.ok()) {
-    auto state = mount_writable(request, disk_image);
-    ready = state.ok() ? attach_at(state->get(), spot.get(), "s") : Status(std::move(state).error());
-  }
-  if (ready.ok() && ::fchdir(spot.get()) != 0) ready = errno_error(errno, "fchdir");
-  auto overlay = ready.ok() ? overlay_here(request) : Result<UniqueFd>(std::move(ready).error());
+  auto parts = open_root_parts(request, layer_paths, disk_image, user_namespace);
+  auto overlay = parts.ok() ? mount_overlay_root(request, *parts, spot.get()) : Result<UniqueFd>(std::move(parts).error());
   if (::chdir("/") != 0) return errno_error(errno, "chdir /");
   clear_overlay_folder(folder);
   return overlay;

@@ -13,11 +13,23 @@
 
 namespace harena::container {
 
-/// `layer_paths` lowest first; `disk_image` only if request.disk, else -1; `user_namespace` maps the sandbox's ids; temporary mounts
-/// are in `folder` (made and removed).
+/// Detached mounts.
+struct RootParts {
+  std::vector<UniqueFd> layers;  // lowest first, id-mapped
+  UniqueFd writable;             // has u and w
+};
+
+/// In the launcher's namespace: clones of the layers that are mounted at the paths, seen through the sandbox's ids, of the request's
+/// frozen ones, and what holds upper and work. `disk_image` only if request.disk, else -1.
+Result<RootParts> open_root_parts(const SandboxRequest& request, const std::vector<std::string>& layer_paths, int disk_image,
+                                 int user_namespace);
+/// In the namespace of the sandbox's init: `folder`, an empty one, holds the parts while the overlay is made. They stay mounted there,
+/// to be thrown away with the rest of the namespace's first tree: unmounting them one by one costs a grace period each.
+Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const RootParts& parts, int folder);
+/// Both, in the launcher's namespace: the parts are in `folder` (made and removed) meanwhile.
 Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const std::vector<std::string>& layer_paths,
                                     int disk_image, int user_namespace, const std::string& folder);
-/// Removes what mount_overlay_root leaves when its process dies in the middle; nothing to do otherwise.
+/// Removes what that leaves when its process dies in the middle; nothing to do otherwise.
 void clear_overlay_folder(const std::string& folder);
 
 }  // namespace harena::container

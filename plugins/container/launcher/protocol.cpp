@@ -2,18 +2,39 @@
 
 namespace harena::container {
 
-Fields SandboxRequest::encode() const {
-  Fields fields{{"verb", "create"}, {"id", id}, {"state_dir", state_dir}, {"hostname", hostname}, {"apparmor", apparmor},
-                {"upper", upper}, {"work", work}};
+Fields BlankRequest::encode() const {
+  Fields fields{{"verb", "prepare"}};
   fields.set("first_id", static_cast<std::int64_t>(first_id));
   fields.set("shm_bytes", shm_bytes);
+  fields.set_list("lxcfs", lxcfs);
+  return fields;
+}
+
+Result<BlankRequest> BlankRequest::decode(const Fields& fields) {
+  BlankRequest request;
+  HARENA_TRY(auto first_id, fields.number("first_id"));
+  HARENA_TRY(request.shm_bytes, fields.number("shm_bytes"));
+  request.first_id = static_cast<std::uint32_t>(first_id);
+  request.lxcfs = fields.list("lxcfs");
+  return request;
+}
+
+Fields SandboxRequest::encode() const {
+  Fields fields = BlankRequest::encode();
+  fields.set("verb", "create");
+  fields.set("id", id);
+  fields.set("state_dir", state_dir);
+  fields.set("hostname", hostname);
+  fields.set("apparmor", apparmor);
+  fields.set("upper", upper);
+  fields.set("work", work);
   fields.set("readonly_rootfs", readonly_rootfs ? 1 : 0);
   fields.set("capabilities", static_cast<std::int64_t>(capabilities));
   fields.set("disk", disk ? 1 : 0);
   fields.set_list("rlimits", rlimits);
-  fields.set_list("lxcfs", lxcfs);
   fields.set_list("layers", layers);
   fields.set_list("frozen", frozen);
+  fields.set_list("layer_paths", layer_paths);
   fields.set_list("tmpfs", tmpfs);
   fields.set_list("mount_targets", mount_targets);
   fields.set_list("environment", environment);
@@ -22,25 +43,23 @@ Fields SandboxRequest::encode() const {
 
 Result<SandboxRequest> SandboxRequest::decode(const Fields& fields) {
   SandboxRequest request;
+  HARENA_TRY(static_cast<BlankRequest&>(request), BlankRequest::decode(fields));
   request.id = fields.text("id");
   request.state_dir = fields.text("state_dir");
   request.hostname = fields.text("hostname");
   request.apparmor = fields.text("apparmor");
-  HARENA_TRY(auto first_id, fields.number("first_id"));
-  HARENA_TRY(request.shm_bytes, fields.number("shm_bytes"));
   HARENA_TRY(auto readonly_rootfs, fields.number("readonly_rootfs"));
   HARENA_TRY(auto capabilities, fields.number("capabilities"));
-  request.first_id = static_cast<std::uint32_t>(first_id);
   request.readonly_rootfs = readonly_rootfs != 0;
   request.capabilities = static_cast<std::uint64_t>(capabilities);
   HARENA_TRY(auto disk, fields.number("disk"));
   request.disk = disk != 0;
   request.rlimits = fields.list("rlimits");
-  request.lxcfs = fields.list("lxcfs");
   request.layers = fields.list("layers");
   request.frozen = fields.list("frozen");
   request.upper = fields.text("upper");
   request.work = fields.text("work");
+  request.layer_paths = fields.list("layer_paths");
   request.tmpfs = fields.list("tmpfs");
   request.mount_targets = fields.list("mount_targets");
   request.environment = fields.list("environment");

@@ -96,6 +96,8 @@ Result<PrunedNamespace> enter_pruned_namespace(const std::vector<std::string>& r
   if (!result.seed) return errno_error(errno, "open the mount namespace");
   result.work = work;
   HARENA_TRY_STATUS(new_mount_namespace());
+  result.own.reset(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  if (!result.own) return errno_error(errno, "open the launcher's mount namespace");
   HARENA_TRY(UniqueFd tmpfs, new_filesystem("tmpfs", {{"mode", "0700"}, {"size", "16m"}}, kMountNoSuid | kMountNoDev | kMountNoExec));
   HARENA_TRY_STATUS(attach_mount(tmpfs.get(), AT_FDCWD, work));
   for (const char* folder : {"layers", "sandboxes"}) {

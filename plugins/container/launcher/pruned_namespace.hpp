@@ -4,7 +4,7 @@
 //
 //   seed      "/" (without what is mounted below), the mounts that cover the folders asked for, a fresh /proc, /dev. Shims live
 //             in it, and every sandbox's own namespace begins as a copy of it.
-//   launcher  a copy of the seed and a private tmpfs at `work`, where layers are mounted.
+//   launcher  a copy of the seed and a private tmpfs at `work`, where layers are mounted. Builders come from it.
 
 #include <string>
 #include <vector>
@@ -17,6 +17,8 @@ namespace harena::container {
 struct PrunedNamespace {
   /// The seed, for setns(2).
   UniqueFd seed;
+  /// The launcher's own, for setns(2) back into it.
+  UniqueFd own;
   /// The tmpfs of the launcher's namespace.
   std::string work;
 };

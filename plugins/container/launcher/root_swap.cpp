@@ -46,7 +46,7 @@ Status enter_mounts_of(const UniqueFd& init) {
 Status carry_mounts(const std::vector<std::string>& points, int root, const SandboxRequest& request) {
   for (const auto& point : points) {
     HARENA_TRY(UniqueFd tree, clone_mount_tree(AT_FDCWD, point));
-    HARENA_TRY(UniqueFd spot, folder_in_root(root, point.substr(1), request));
+    HARENA_TRY(UniqueFd spot, folder_in_root(root, point.substr(1), request.first_id));
     HARENA_TRY_STATUS(attach_mount(tree.get(), spot.get(), ""));
   }
   return {};

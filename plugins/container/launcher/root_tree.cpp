@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <utility>
 
 #include "plugins/container/launcher/lxcfs_mounts.hpp"
 #include "plugins/container/launcher/masked_paths.hpp"
@@ -36,15 +37,15 @@ Result<UniqueFd> open_in_root(int root, const std::string& path, std::uint64_t f
 
 }  // namespace
 
-Result<UniqueFd> folder_in_root(int root, const std::string& path, const SandboxRequest& request) {
+Result<UniqueFd> folder_in_root(int root, const std::string& path, std::uint32_t first_id) {
   auto there = open_in_root(root, path, O_PATH | O_DIRECTORY);
   if (there.ok() || there.error().code != ErrorCode::not_found) return there;
   const std::size_t slash = path.rfind('/');
   HARENA_TRY(UniqueFd parent, slash == std::string::npos ? open_in_root(root, ".", O_PATH | O_DIRECTORY)
-                                                         : folder_in_root(root, path.substr(0, slash), request));
+                                                         : folder_in_root(root, path.substr(0, slash), first_id));
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST) return errno_error(errno, "make /" + path);
-  if (::fchownat(parent.get(), name.c_str(), request.first_id, request.first_id, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (::fchownat(parent.get(), name.c_str(), first_id, first_id, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno_error(errno, "chown /" + path);
   }
   return open_in_root(root, path, O_PATH | O_DIRECTORY);
@@ -52,13 +53,13 @@ Result<UniqueFd> folder_in_root(int root, const std::string& path, const Sandbox
 
 namespace {
 
-Status mount_in_root(int mount, int root, const std::string& path, const SandboxRequest& request) {
-  HARENA_TRY(UniqueFd spot, folder_in_root(root, path, request));
+Status mount_in_root(int mount, int root, const std::string& path, std::uint32_t first_id) {
+  HARENA_TRY(UniqueFd spot, folder_in_root(root, path, first_id));
   return attach_mount(mount, spot.get(), "");
 }
 
-MountOptions tmpfs_options(const SandboxRequest& request, std::int64_t bytes, const char* mode) {
-  const std::string root_id = std::to_string(request.first_id);
+MountOptions tmpfs_options(std::uint32_t first_id, std::int64_t bytes, const char* mode) {
+  const std::string root_id = std::to_string(first_id);
   return {{"size", std::to_string(bytes)}, {"mode", mode}, {"uid", root_id}, {"gid", root_id}};
 }
 
@@ -71,43 +72,43 @@ constexpr Device kDevices[] = {{"null", 3, 1}, {"zero", 5, 1}, {"full", 7, 1}, {
 constexpr const char* kDeviceLinks[][2] = {{"/proc/self/fd", "fd"},          {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"},
                                            {"/proc/self/fd/2", "stderr"}, {"pts/ptmx", "ptmx"}};
 
-Status own(int folder, const char* name, const SandboxRequest& request) {
-  if (::fchownat(folder, name, request.first_id, request.first_id, AT_SYMLINK_NOFOLLOW) == 0) return {};
+Status own(int folder, const char* name, std::uint32_t first_id) {
+  if (::fchownat(folder, name, first_id, first_id, AT_SYMLINK_NOFOLLOW) == 0) return {};
   return errno_error(errno, "chown /dev/" + std::string(name));
 }
 
 /// Nodes are made, not bound from the host's /dev: the sandbox shares no inode with it.
-Status fill_dev(int dev, const SandboxRequest& request) {
+Status fill_dev(int dev, std::uint32_t first_id) {
   for (const auto& device : kDevices) {
     if (::mknodat(dev, device.name, S_IFCHR | 0666, makedev(device.major, device.minor)) != 0) {
       return errno_error(errno, "mknod /dev/" + std::string(device.name));
     }
     // The umask took the others' right to write: every user has it on these.
     if (::fchmodat(dev, device.name, 0666, 0) != 0) return errno_error(errno, "chmod /dev/" + std::string(device.name));
-    HARENA_TRY_STATUS(own(dev, device.name, request));
+    HARENA_TRY_STATUS(own(dev, device.name, first_id));
   }
   for (const auto& [target, name] : kDeviceLinks) {
     if (::symlinkat(target, dev, name) != 0) return errno_error(errno, "symlink in /dev");
-    HARENA_TRY_STATUS(own(dev, name, request));
+    HARENA_TRY_STATUS(own(dev, name, first_id));
   }
   for (const char* folder : {"pts", "shm"}) {
     if (::mkdirat(dev, folder, 0755) != 0) return errno_error(errno, "mkdir in /dev");
-    HARENA_TRY_STATUS(own(dev, folder, request));
+    HARENA_TRY_STATUS(own(dev, folder, first_id));
   }
   return {};
 }
 
-Result<UniqueFd> mount_dev(int root, const SandboxRequest& request) {
+Result<UniqueFd> mount_dev(const BlankRequest& blank) {
   constexpr std::int64_t kDevBytes = 64 * 1024;
-  HARENA_TRY(UniqueFd dev, new_filesystem("tmpfs", tmpfs_options(request, kDevBytes, "0755"), kMountNoSuid | kMountNoExec));
-  HARENA_TRY_STATUS(fill_dev(dev.get(), request));
-  HARENA_TRY_STATUS(mount_in_root(dev.get(), root, "dev", request));
+  HARENA_TRY(UniqueFd dev, new_filesystem("tmpfs", tmpfs_options(blank.first_id, kDevBytes, "0755"), kMountNoSuid | kMountNoExec));
+  HARENA_TRY_STATUS(fill_dev(dev.get(), blank.first_id));
+  HARENA_TRY_STATUS(attach_mount(dev.get(), AT_FDCWD, "/dev"));
   // gid 5 is tty in every distribution; grantpt(3) expects it.
-  const std::string tty_group = std::to_string(request.first_id + 5);
+  const std::string tty_group = std::to_string(blank.first_id + 5);
   HARENA_TRY(UniqueFd pts, new_filesystem("devpts", {{"ptmxmode", "0666"}, {"mode", "0620"}, {"gid", tty_group}},
                                           kMountNoSuid | kMountNoExec));
   HARENA_TRY_STATUS(attach_mount(pts.get(), dev.get(), "pts"));
-  HARENA_TRY(UniqueFd shm, new_filesystem("tmpfs", tmpfs_options(request, request.shm_bytes, "1777"), kNoAccess));
+  HARENA_TRY(UniqueFd shm, new_filesystem("tmpfs", tmpfs_options(blank.first_id, blank.shm_bytes, "1777"), kNoAccess));
   HARENA_TRY_STATUS(attach_mount(shm.get(), dev.get(), "shm"));
   return dev;
 }
@@ -130,12 +131,12 @@ Status mask_files(int root, int dev) {
 }
 
 /// One empty read-only tmpfs, bound wherever nothing is to be seen.
-Status mask_folders(int root, const SandboxRequest& request) {
+Status mask_folders(int root, std::uint32_t first_id) {
   const char* first = nullptr;
   for (const char* path : kMaskedFolders) {
     if (!in_tree(root, path)) continue;
     if (first == nullptr) {
-      HARENA_TRY(UniqueFd made, new_filesystem("tmpfs", tmpfs_options(request, 4096, "0555"), kNoAccess | kMountReadOnly));
+      HARENA_TRY(UniqueFd made, new_filesystem("tmpfs", tmpfs_options(first_id, 4096, "0555"), kNoAccess | kMountReadOnly));
       HARENA_TRY_STATUS(attach_mount(made.get(), root, path));
       first = path;
       continue;
@@ -161,9 +162,9 @@ Status mount_tmpfs_list(int root, const SandboxRequest& request) {
     const std::size_t equals = entry.rfind('=');
     HARENA_TRY(auto bytes, parse_int(std::string_view(entry).substr(equals + 1), 1, INT64_MAX, "tmpfs size"));
     const std::string path = entry.substr(1, equals - 1);  // without the leading slash
-    HARENA_TRY(UniqueFd tmpfs, new_filesystem("tmpfs", tmpfs_options(request, bytes, path == "run" ? "0755" : "1777"),
+    HARENA_TRY(UniqueFd tmpfs, new_filesystem("tmpfs", tmpfs_options(request.first_id, bytes, path == "run" ? "0755" : "1777"),
                                               kMountNoSuid | kMountNoDev));
-    HARENA_TRY_STATUS(mount_in_root(tmpfs.get(), root, path, request));
+    HARENA_TRY_STATUS(mount_in_root(tmpfs.get(), root, path, request.first_id));
   }
   return {};
 }
@@ -181,7 +182,7 @@ Status write_etc(int etc, const char* name, const std::string& text, const Sandb
 /// Names of this sandbox. Nothing of the machine that built the image stays in them (its resolvers, say).
 Status write_names(int root, const SandboxRequest& request) {
   if (request.readonly_rootfs) return {};
-  HARENA_TRY(UniqueFd etc_path, folder_in_root(root, "etc", request));
+  HARENA_TRY(UniqueFd etc_path, folder_in_root(root, "etc", request.first_id));
   HARENA_TRY(UniqueFd etc, open_in_root(root, "etc", O_RDONLY | O_DIRECTORY));
   HARENA_TRY_STATUS(write_etc(etc.get(), "hostname", request.hostname + "\n", request));
   HARENA_TRY_STATUS(write_etc(etc.get(), "hosts",
@@ -199,24 +200,35 @@ Status become_root_folder(int root) {
 
 }  // namespace
 
-Status enter_root_tree(const SandboxRequest& request, const TreeMounts& mounts, const std::string& spot) {
-  const int root = mounts.root;
+Result<BlankTree> prepare_tree(const BlankRequest& blank, int tools, const std::string& spot) {
+  BlankTree tree;
   // Before the attaching of anything: a new mount of proc shows the pid namespace that its maker is in.
-  HARENA_TRY(UniqueFd proc, new_filesystem("proc", {}, kNoAccess));
-  HARENA_TRY(UniqueFd sys, new_filesystem("sysfs", {}, kNoAccess | kMountReadOnly));
+  HARENA_TRY(tree.proc, new_filesystem("proc", {}, kNoAccess));
+  HARENA_TRY(tree.sys, new_filesystem("sysfs", {}, kNoAccess | kMountReadOnly));
+  HARENA_TRY_STATUS(attach_mount(tree.proc.get(), AT_FDCWD, "/proc"));
+  HARENA_TRY_STATUS(attach_mount(tree.sys.get(), AT_FDCWD, "/sys"));
+  HARENA_TRY(tree.dev, mount_dev(blank));
+  HARENA_TRY(UniqueFd root, open_directory(AT_FDCWD, "/"));
+  if (tools >= 0) HARENA_TRY_STATUS(attach_tools(tools, tree.dev.get()));
+  HARENA_TRY_STATUS(mask_files(root.get(), tree.dev.get()));
+  HARENA_TRY_STATUS(mask_folders(root.get(), blank.first_id));
+  HARENA_TRY_STATUS(make_read_only(root.get()));
+  HARENA_TRY_STATUS(mount_lxcfs(blank, root.get()));
+  HARENA_TRY(tree.scratch, new_filesystem("tmpfs", {{"mode", "0700"}, {"size", "64k"}}, kNoAccess));
+  HARENA_TRY_STATUS(attach_mount(tree.scratch.get(), AT_FDCWD, spot));
+  return tree;
+}
+
+Status enter_root_tree(const SandboxRequest& request, const BlankTree& tree, int root, std::span<const UniqueFd> of_host,
+                       const std::string& spot) {
   HARENA_TRY_STATUS(attach_mount(root, AT_FDCWD, spot));
-  HARENA_TRY_STATUS(mount_in_root(proc.get(), root, "proc", request));
-  HARENA_TRY_STATUS(mount_in_root(sys.get(), root, "sys", request));
-  HARENA_TRY(UniqueFd dev, mount_dev(root, request));
-  if (mounts.tools >= 0) HARENA_TRY_STATUS(attach_tools(mounts.tools, dev.get()));
-  HARENA_TRY_STATUS(mask_files(root, dev.get()));
-  HARENA_TRY_STATUS(mask_folders(root, request));
-  HARENA_TRY_STATUS(make_read_only(root));
-  HARENA_TRY_STATUS(mount_lxcfs(request, root));
+  // Attached ones move, with all that is mounted on them.
+  const std::pair<int, const char*> parts[] = {{tree.proc.get(), "proc"}, {tree.sys.get(), "sys"}, {tree.dev.get(), "dev"}};
+  for (const auto& [mount, path] : parts) HARENA_TRY_STATUS(mount_in_root(mount, root, path, request.first_id));
   HARENA_TRY_STATUS(write_names(root, request));
   HARENA_TRY_STATUS(mount_tmpfs_list(root, request));
-  for (std::size_t i = 0; i < mounts.of_host.size(); ++i) {
-    HARENA_TRY_STATUS(mount_in_root(mounts.of_host[i], root, request.mount_targets.at(i).substr(1), request));
+  for (std::size_t i = 0; i < of_host.size(); ++i) {
+    HARENA_TRY_STATUS(mount_in_root(of_host[i].get(), root, request.mount_targets.at(i).substr(1), request.first_id));
   }
   return become_root_folder(root);
 }

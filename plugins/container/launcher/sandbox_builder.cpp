@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -43,6 +44,12 @@ class Stages {
 struct Init {
   pid_t pid = 0;
   UniqueFd pidfd;
+  UniqueFd status;  // InitContext::status_socket's other end
+};
+
+struct Blank {
+  NamespaceHolder namespaces;
+  Init init;
 };
 
 /// Things that shim and init both inherit.
@@ -72,7 +79,7 @@ Result<Init> start_init(const BuilderContext& context, const InitContext& init) 
   const long pid = ::syscall(SYS_clone3, &arguments, sizeof arguments);
   if (pid < 0) return errno_error(errno, "clone3 of the sandbox's init");
   if (pid == 0) run_init(init);
-  return Init{static_cast<pid_t>(pid), UniqueFd(pidfd)};
+  return Init{static_cast<pid_t>(pid), UniqueFd(pidfd), UniqueFd()};
 }
 
 Status await_init(int status_socket) {
@@ -82,36 +89,95 @@ Status await_init(int status_socket) {
   return answer.ok() ? Status() : Status(std::move(answer).error());
 }
 
-Result<Init> make_init(const BuilderContext& context, Stages& stages) {
-  HARENA_TRY(auto namespaces, NamespaceHolder::make(context.request.first_id));
+Status enter_mounts(int mount_namespace) {
+  if (::setns(mount_namespace, CLONE_NEWNS) != 0) return errno_error(errno, "enter a mount namespace of the launcher");
+  return {};
+}
+
+Result<Blank> make_blank(const BuilderContext& context, Stages& stages) {
+  HARENA_TRY(auto namespaces, NamespaceHolder::make(context.blank.first_id));
   stages.mark("namespaces");
   fault_point("builder.namespaces");
-  HARENA_TRY(UniqueFd root, mount_overlay_root(context.request, context.layer_paths, context.fds.disk.get(), namespaces.user_namespace(),
-                                              context.scratch_folder));
-  stages.mark("overlay");
-  fault_point("builder.overlay");
   UniqueFd tools;
   if (!context.tools.empty()) {
     HARENA_TRY(tools, clone_mount(AT_FDCWD, context.tools));
   }
-  std::vector<int> host_mounts;
-  for (const auto& mount : context.fds.host_mounts) {
-    auto mapped = idmap_mount(mount.get(), namespaces.user_namespace());
-    if (!mapped.ok()) return std::move(mapped).error().during("map the owners of a folder of the host");
-    host_mounts.push_back(mount.get());
-  }
-  // From the seed: what init's namespace is copied from, and where the shim lives.
-  if (::setns(context.seed_namespace, CLONE_NEWNS) != 0) return errno_error(errno, "enter the seed mount namespace");
   HARENA_TRY(auto status, make_packet_pair());
-  std::vector<int> tasks;
-  for (const auto& fd : context.fds.v1_tasks) tasks.push_back(fd.get());
-  HARENA_TRY(Init init, start_init(context, {context.request, namespaces, root.get(), context.spot, tasks,
-                                             status.second.get(), context.init_filter, tools.get(), host_mounts}));
-  status.second.reset();
-  HARENA_TRY_STATUS(await_init(status.first.get()));
+  // From the seed: what init's namespace is copied from.
+  HARENA_TRY_STATUS(enter_mounts(context.seed_namespace));
+  HARENA_TRY(Init init, start_init(context, {context.blank, namespaces, context.spot, status.second.get(), status.first.get(),
+                                             context.init_filter, tools.get()}));
+  init.status = std::move(status.first);
+  HARENA_TRY_STATUS(enter_mounts(context.own_namespace));
+  return Blank{std::move(namespaces), std::move(init)};
+}
+
+/// Without what only the shim needs.
+SandboxRequest for_init(SandboxRequest request) {
+  request.environment.clear();
+  request.rlimits.clear();
+  request.layer_paths.clear();
+  return request;
+}
+
+/// Mounts that init can't make: layers are mounted in the launcher's namespace alone.
+Status send_filling(const Blank& blank, const FillOrder& order) {
+  const int user_namespace = blank.namespaces.user_namespace();
+  HARENA_TRY(auto parts, open_root_parts(order.request, order.request.layer_paths, order.fds.disk.get(), user_namespace));
+  std::vector<int> fds;
+  for (const auto& layer : parts.layers) fds.push_back(layer.get());
+  fds.push_back(parts.writable.get());
+  for (const auto& mount : order.fds.host_mounts) {
+    auto mapped = idmap_mount(mount.get(), user_namespace);
+    if (!mapped.ok()) return std::move(mapped).error().during("map the owners of a folder of the host");
+    fds.push_back(mount.get());
+  }
+  for (const auto& tasks : order.fds.v1_tasks) fds.push_back(tasks.get());
+  fault_point("builder.overlay");
+  auto sent = send_packet(blank.init.status.get(), for_init(order.request).encode().encode(), fds);
+  if (sent.ok()) return {};
+  HARENA_TRY_STATUS(await_init(blank.init.status.get()));  // it may have said why
+  return sent;
+}
+
+Status fill_blank(Blank& blank, const FillOrder& order, Stages& stages) {
+  HARENA_TRY_STATUS(send_filling(blank, order));
+  stages.mark("mounts");
+  HARENA_TRY_STATUS(await_init(blank.init.status.get()));
   stages.mark("init");
   fault_point("builder.init");
-  return init;
+  return {};
+}
+
+/// Sleeps until there is an order, or until plugin or init are gone. The plugin may never need this blank.
+Result<FillOrder> await_order(const BuilderContext& context, const Blank& blank) {
+  pollfd watched[2] = {{context.fds.reply.get(), POLLIN, 0}, {blank.init.pidfd.get(), POLLIN, 0}};
+  while (::poll(watched, 2, -1) < 0 && errno == EINTR) {
+  }
+  if (watched[1].revents != 0) return make_error(ErrorCode::aborted, "the init of a prepared sandbox has ended");
+  HARENA_TRY(auto packet, receive_packet(context.fds.reply.get()));
+  HARENA_TRY(auto fields, Fields::decode(packet.bytes));
+  FillOrder order;
+  HARENA_TRY(order.request, SandboxRequest::decode(fields));
+  HARENA_TRY(order.fds, FillFds::take(std::move(packet.fds), order.request));
+  return order;
+}
+
+/// The blank is whole when init says so; with an order at hand init gets it at once and prepares meanwhile.
+Status finish_blank(Blank& blank) {
+  HARENA_TRY_STATUS(await_init(blank.init.status.get()));
+  blank.namespaces.end_process();
+  return {};
+}
+
+Status offer_blank(const BuilderContext& context, Blank& blank) {
+  HARENA_TRY_STATUS(finish_blank(blank));
+  fault_point("builder.blank");
+  HARENA_TRY(auto self, process_ref(::getpid()));
+  Fields answer{{"ok", "1"}};
+  answer.set("shim_pid", std::int64_t{self.pid});
+  answer.set("shim_start", static_cast<std::int64_t>(self.start_ticks));
+  return send_packet(context.fds.reply.get(), answer.encode());
 }
 
 int inherited(int fd) {
@@ -119,12 +185,12 @@ int inherited(int fd) {
   return fd;
 }
 
-std::vector<std::string> shim_arguments(const BuilderContext& context, const Init& init) {
-  const auto& fds = context.fds;
+std::vector<std::string> shim_arguments(const BuilderContext& context, const FillOrder& order, const Init& init) {
+  const auto& fds = order.fds;
   char caps[17];
-  std::snprintf(caps, sizeof caps, "%llx", static_cast<unsigned long long>(context.request.capabilities));
-  std::vector<std::string> arguments = {"harena-shim", "--run-dir", context.request.state_dir + "/session",
-                                        "--sandbox", context.request.id, "--mode", "namespaces", "--caps", caps};
+  std::snprintf(caps, sizeof caps, "%llx", static_cast<unsigned long long>(order.request.capabilities));
+  std::vector<std::string> arguments = {"harena-shim", "--run-dir", order.request.state_dir + "/session",
+                                        "--sandbox", order.request.id, "--mode", "namespaces", "--caps", caps};
   auto add = [&arguments](const char* name, int value) {
     arguments.push_back(name);
     arguments.push_back(std::to_string(value));
@@ -132,23 +198,23 @@ std::vector<std::string> shim_arguments(const BuilderContext& context, const Ini
   add("--listen-fd", inherited(fds.listen.get()));
   add("--init-pid", init.pid);
   add("--init-pidfd", inherited(init.pidfd.get()));
-  add("--cgroup-fd", inherited(fds.cgroup.get()));
+  add("--cgroup-fd", inherited(context.fds.cgroup.get()));
   for (const auto& tasks : fds.v1_tasks) add("--v1-tasks-fd", inherited(tasks.get()));
   add("--seccomp-fd", inherited(fds.seccomp.get()));
-  add("--ready-fd", inherited(fds.reply.get()));
+  add("--ready-fd", inherited(context.fds.reply.get()));
   if (!context.tools.empty()) {
     arguments.push_back("--tools");
     arguments.push_back(kToolsPath);
   }
-  for (const auto& limit : context.request.rlimits) {
+  for (const auto& limit : order.request.rlimits) {
     arguments.push_back("--rlimit");
     arguments.push_back(limit);
   }
-  if (!context.request.apparmor.empty()) {
+  if (!order.request.apparmor.empty()) {
     arguments.push_back("--apparmor");
-    arguments.push_back(context.request.apparmor);
+    arguments.push_back(order.request.apparmor);
   }
-  for (const auto& variable : context.request.environment) {
+  for (const auto& variable : order.request.environment) {
     arguments.push_back("--environment");
     arguments.push_back(variable);
   }
@@ -156,10 +222,10 @@ std::vector<std::string> shim_arguments(const BuilderContext& context, const Ini
 }
 
 /// 0, 1 read and write nothing; 2 goes to a file beside the spools.
-Status shim_streams(const BuilderContext& context) {
+Status shim_streams(const SandboxRequest& request) {
   UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return errno_error(errno, "open /dev/null");
-  const std::string path = context.request.state_dir + "/session/shim.stderr";
+  const std::string path = request.state_dir + "/session/shim.stderr";
   UniqueFd log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!log) return errno_error(errno, "open " + path);
   ::dup2(null.get(), 0);
@@ -179,9 +245,11 @@ Status allow_rlimit(const std::string& text) {
   return {};
 }
 
-Status become_shim(const BuilderContext& context, const Init& init, const Stages& stages) {
-  HARENA_TRY_STATUS(shim_streams(context));
-  for (const auto& limit : context.request.rlimits) HARENA_TRY_STATUS(allow_rlimit(limit));
+Status become_shim(const BuilderContext& context, const FillOrder& order, const Init& init, const Stages& stages) {
+  // The shim lives in the seed, where nothing of the layers is to be seen.
+  HARENA_TRY_STATUS(enter_mounts(context.seed_namespace));
+  HARENA_TRY_STATUS(shim_streams(order.request));
+  for (const auto& limit : order.request.rlimits) HARENA_TRY_STATUS(allow_rlimit(limit));
   HARENA_TRY(auto self, process_ref(::getpid()));
   HARENA_TRY(auto other, process_ref(init.pid));
   Fields answer{{"ok", "1"}, {"stages", stages.text()}};
@@ -191,7 +259,7 @@ Status become_shim(const BuilderContext& context, const Init& init, const Stages
   answer.set("init_start", static_cast<std::int64_t>(other.start_ticks));
   HARENA_TRY_STATUS(send_packet(context.fds.reply.get(), answer.encode()));
   fault_point("builder.answered");
-  auto arguments = shim_arguments(context, init);
+  auto arguments = shim_arguments(context, order, init);
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -204,33 +272,65 @@ Status become_shim(const BuilderContext& context, const Init& init, const Stages
 
 }  // namespace
 
-Result<SandboxFds> SandboxFds::take(std::vector<UniqueFd> fds, bool with_disk, std::size_t host_mounts) {
-  const std::size_t fixed = with_disk ? 6 : 5;
-  if (fds.size() < fixed + host_mounts) {
-    return make_error(ErrorCode::internal, "a create request with " + std::to_string(fds.size()) + " descriptors; at least " +
-                                               std::to_string(fixed + host_mounts) + " are right");
+Result<BlankFds> BlankFds::take(std::vector<UniqueFd>& fds) {
+  if (fds.size() < 3) {
+    return make_error(ErrorCode::internal, "a request with " + std::to_string(fds.size()) + " descriptors; at least 3 are right");
   }
-  SandboxFds result;
-  result.reply = std::move(fds[0]);
-  result.cgroup = std::move(fds[1]);
-  result.shim_cgroup = std::move(fds[2]);
-  result.listen = std::move(fds[3]);
-  result.seccomp = std::move(fds[4]);
-  if (with_disk) result.disk = std::move(fds[5]);
+  BlankFds result{std::move(fds[0]), std::move(fds[1]), std::move(fds[2])};
+  fds.erase(fds.begin(), fds.begin() + 3);
+  return result;
+}
+
+Result<FillFds> FillFds::take(std::vector<UniqueFd> fds, const SandboxRequest& request) {
+  const std::size_t fixed = request.disk ? 3 : 2, mounts = request.mount_targets.size();
+  if (fds.size() < fixed + mounts) {
+    return make_error(ErrorCode::internal, "a sandbox's request with " + std::to_string(fds.size()) + " descriptors; at least " +
+                                               std::to_string(fixed + mounts) + " are right");
+  }
+  FillFds result;
+  result.listen = std::move(fds[0]);
+  result.seccomp = std::move(fds[1]);
+  if (request.disk) result.disk = std::move(fds[2]);
   for (std::size_t i = fixed; i < fds.size(); ++i) {
-    (i < fixed + host_mounts ? result.host_mounts : result.v1_tasks).push_back(std::move(fds[i]));
+    (i < fixed + mounts ? result.host_mounts : result.v1_tasks).push_back(std::move(fds[i]));
   }
   return result;
 }
 
-void build_sandbox(const BuilderContext& context) {
+namespace {
+
+Status build_and_fill(const BuilderContext& context, const FillOrder& order) {
   Stages stages;
+  HARENA_TRY(Blank blank, make_blank(context, stages));
+  HARENA_TRY_STATUS(send_filling(blank, order));
+  stages.mark("mounts");
+  HARENA_TRY_STATUS(finish_blank(blank));
+  stages.mark("blank");
+  HARENA_TRY_STATUS(await_init(blank.init.status.get()));
+  stages.mark("init");
+  fault_point("builder.init");
+  return become_shim(context, order, blank.init, stages);
+}
+
+Status build_and_wait(const BuilderContext& context) {
+  Stages stages;
+  HARENA_TRY(Blank blank, make_blank(context, stages));
+  HARENA_TRY_STATUS(offer_blank(context, blank));
+  HARENA_TRY(FillOrder order, await_order(context, blank));
+  fault_point("builder.ordered");
+  Stages filling;
+  HARENA_TRY_STATUS(fill_blank(blank, order, filling));
+  return become_shim(context, order, blank.init, filling);
+}
+
+}  // namespace
+
+void build_sandbox(const BuilderContext& context, const FillOrder* order) {
+  // While it is open here, the plugin doesn't hear that the launcher is gone.
+  ::close(context.control_socket);
   Status status = leave_the_launcher();
-  if (status.ok()) {
-    auto init = make_init(context, stages);
-    // On failure init dies with this process (its death signal), or because nobody reads its status.
-    status = init.ok() ? become_shim(context, *init, stages) : Status(std::move(init).error());
-  }
+  // On failure init dies with this process (its death signal), or because nobody is at the other end of its socket.
+  if (status.ok()) status = order != nullptr ? build_and_fill(context, *order) : build_and_wait(context);
   (void)send_packet(context.fds.reply.get(), encode_error(status.error()).encode());
   ::_exit(1);
 }

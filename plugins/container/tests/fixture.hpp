@@ -55,6 +55,8 @@ class Backend {
   Outcome drop_snapshot(const std::string& name);
   std::filesystem::path layers() const { return folder_ / "state" / ".container-layers"; }
   Outcome stop(const std::string& id, std::int64_t grace_ms = 0);
+  /// The first stop alone: what isn't a process may still be there when it returns.
+  Outcome stop_processes(const std::string& id, std::int64_t grace_ms = 0);
   Outcome pause(const std::string& id);
   Outcome resume(const std::string& id);
   Outcome usage(const std::string& id);
@@ -63,6 +65,8 @@ class Backend {
   Outcome sweep(const std::vector<std::string>& known);
   Outcome recover(const std::string& id, const std::string& state);
   Outcome probe();
+  /// Waits until so many sandboxes are prepared (20 s at most, then the test fails).
+  void await_blanks(int count);
   /// What a killed daemon leaves: the instance is forgotten without a word to anybody, and a new one made.
   void restart();
 
@@ -83,6 +87,8 @@ class Backend {
   void remove_folders(const std::string& id);
 
  private:
+  void warm_up();
+  int pool_ = 0;
   void load();
   json request_for(const std::string& id, json params);
   Outcome call(const std::function<harena_status(const harena_call*)>& body, std::int64_t deadline_ns = 0);

@@ -1,0 +1,193 @@
+#include "plugins/container/blank_pool.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <iterator>
+#include <utility>
+
+#include "plugins/container/parameters.hpp"
+#include "sdk/support/fault.hpp"
+
+namespace harena::container {
+namespace {
+
+constexpr std::string_view kPrefix = "blank-";
+/// How long the processes of a blank may take to end.
+constexpr std::int64_t kRemovePatienceNs = 10'000'000'000;
+
+/// One that couldn't be made is tried again after the next create, or after so long.
+constexpr std::chrono::seconds kRetryAfter{1};
+
+/// What differs between sandboxes already in what a blank has. (Folders of the host are mapped once and can't be tried twice.)
+bool fits(const Blank& blank, const SandboxRequest& wanted) {
+  return wanted.mount_targets.empty() && blank.request.shm_bytes == wanted.shm_bytes;
+}
+
+/// Made for a host as it was: nobody will want it any more.
+bool outdated(const Blank& blank, const SandboxRequest& wanted) {
+  return blank.request.lxcfs_mount != wanted.lxcfs_mount || blank.request.lxcfs != wanted.lxcfs;
+}
+
+}  // namespace
+
+bool is_blank_name(const std::string& name) { return name.starts_with(kPrefix); }
+
+BlankPool::BlankPool(Parts parts, Limits limits)
+    : parts_(parts), limits_(limits), prefix_(std::string(kPrefix) + std::to_string(monotonic_now_ns()) + "-") {
+  if (limits_.size > 0) thread_ = std::thread([this] { run(); });
+}
+
+BlankPool::~BlankPool() {
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  for (auto* list : {&waiting_, &discarded_}) {
+    for (auto& blank : *list) remove(std::move(blank));
+  }
+}
+
+std::optional<Blank> BlankPool::take(const SandboxRequest& wanted) {
+  std::optional<Blank> taken;
+  std::lock_guard lock(mutex_);
+  while (!taken && !waiting_.empty()) {
+    Blank& first = waiting_.front();
+    const bool useless = !first.prepared.alive() || !parts_.launcher.has_made(first.prepared) || outdated(first, wanted);
+    if (!useless && !fits(first, wanted)) break;  // it will fit another
+    if (useless) {
+      discarded_.push_back(std::move(first));
+    } else {
+      taken = std::move(first);
+      ++used_;
+    }
+    waiting_.pop_front();
+  }
+  changed_.notify_all();
+  return taken;
+}
+
+void BlankPool::discard(Blank blank) {
+  blank.first_id = 0;  // whose it was has given it back
+  std::lock_guard lock(mutex_);
+  discarded_.push_back(std::move(blank));
+  changed_.notify_all();
+}
+
+bool BlankPool::sacrifice_one() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !making_; });
+  if (waiting_.empty()) return false;
+  Blank blank = std::move(waiting_.front());
+  waiting_.pop_front();
+  lock.unlock();
+  remove(std::move(blank));
+  return true;
+}
+
+BlankPool::Counts BlankPool::counts() const {
+  std::lock_guard lock(mutex_);
+  return {waiting_.size(), limits_.size, made_, used_, problem_};
+}
+
+bool BlankPool::owns(const std::string& name) const { return name.starts_with(prefix_); }
+
+BlankPool::Serving::Serving(BlankPool& pool) : pool_(pool) {
+  std::lock_guard lock(pool_.mutex_);
+  ++pool_.serving_;
+}
+
+BlankPool::Serving::~Serving() {
+  std::lock_guard lock(pool_.mutex_);
+  --pool_.serving_;
+  pool_.begun_ = true;
+  pool_.last_create_ = std::chrono::steady_clock::now();
+  pool_.failed_ = false;
+  pool_.changed_.notify_all();
+}
+
+bool BlankPool::wants_more() const { return begun_ && !failed_ && serving_ == 0 && waiting_.size() < limits_.size; }
+
+void BlankPool::run() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the daemon's signals are for its own threads
+  std::unique_lock lock(mutex_);
+  while (true) {
+    await_work(lock);
+    if (ending_) return;
+    if (!something_to_do()) continue;
+    if (discarded_.empty()) {
+      make_one(lock);
+      continue;
+    }
+    Blank blank = std::move(discarded_.front());
+    discarded_.pop_front();
+    lock.unlock();
+    remove(std::move(blank));
+    lock.lock();
+  }
+}
+
+void BlankPool::await_work(std::unique_lock<std::mutex>& lock) {
+  const auto something = [this] { return something_to_do(); };
+  if (failed_) {
+    changed_.wait_for(lock, kRetryAfter, something);
+    failed_ = false;
+    return;
+  }
+  if (waiting_.empty()) return changed_.wait(lock, something);
+  if (changed_.wait_until(lock, last_create_ + limits_.idle, something)) return;
+  if (serving_ > 0 || std::chrono::steady_clock::now() < last_create_ + limits_.idle) return;
+  begun_ = false;
+  std::move(waiting_.begin(), waiting_.end(), std::back_inserter(discarded_));
+  waiting_.clear();
+}
+
+void BlankPool::make_one(std::unique_lock<std::mutex>& lock) {
+  Blank blank;
+  blank.name = prefix_ + std::to_string(++serial_);
+  making_ = true;
+  lock.unlock();
+  Status made = make(blank);
+  if (!made.ok()) remove(std::move(blank));
+  lock.lock();
+  making_ = false;
+  failed_ = !made.ok();
+  problem_ = made.ok() ? "" : made.error().describe();
+  if (made.ok()) {
+    waiting_.push_back(std::move(blank));
+    ++made_;
+  }
+  changed_.notify_all();
+}
+
+Status BlankPool::make(Blank& blank) {
+  HARENA_TRY(blank.first_id, parts_.ids.acquire());
+  auto lxcfs = parts_.lxcfs.now();
+  blank.request.first_id = blank.first_id;
+  blank.request.shm_bytes = kDefaultShmBytes;
+  blank.request.lxcfs = std::move(lxcfs.files);
+  blank.request.lxcfs_mount = lxcfs.mount;
+  HARENA_TRY(auto groups, parts_.cgroups.make_blank(blank.name));
+  fault_point("blank.groups");
+  const auto wanted = [this]() -> Status {
+    std::lock_guard lock(mutex_);
+    return ending_ ? Status(make_error(ErrorCode::cancelled, "the pool of prepared sandboxes ends")) : Status();
+  };
+  HARENA_TRY(blank.prepared, parts_.launcher.prepare(blank.request, {groups.sandbox.fd(), groups.platform.fd()}, wanted));
+  fault_point("blank.made");
+  return {};
+}
+
+void BlankPool::remove(Blank blank) const {
+  blank.prepared.socket.reset();
+  const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
+  // The builder first: an init that it is just making can't come into the other group any more.
+  const bool gone = parts_.cgroups.remove_platform(blank.name, deadline).ok() && parts_.cgroups.remove_sandbox(blank.name, deadline).ok();
+  // What won't die keeps its range; the next start removes both.
+  if (gone && blank.first_id != 0) parts_.ids.release(blank.first_id);
+}
+
+}  // namespace harena::container

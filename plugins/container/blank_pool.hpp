@@ -1,0 +1,110 @@
+#pragma once
+// BlankPool: a few sandboxes made in advance, but for what their requests will say: processes, namespaces, /proc, /sys, /dev with their
+// masks, cgroups and a range of ids. A create that finds one only fills it. A blank becomes one sandbox and never another.
+//
+// They are made after answers, one at a time, and only while no create is being served: under load the pool runs empty and creates go the
+// direct way, which costs the machine the same. When nobody has made a sandbox for a while, those that wait are ended: a machine that makes
+// none keeps none. Nothing of a blank outlives harenad but empty cgroups, which the next sweep removes.
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "plugins/container/launcher_client.hpp"
+#include "plugins/container/lxcfs.hpp"
+#include "sdk/support/id_range.hpp"
+
+namespace harena::container {
+
+struct Blank {
+  std::string name;  // of its cgroups
+  std::uint32_t first_id = 0;  // 0: its range is somebody else's affair
+  BlankRequest request;
+  PreparedBlank prepared;
+};
+
+/// Names of blanks' groups; no sandbox id looks like one.
+bool is_blank_name(const std::string& name);
+
+/// Thread-safe.
+class BlankPool {
+ public:
+  /// Everything outlives the pool.
+  struct Parts {
+    LauncherClient& launcher;
+    const CgroupTree& cgroups;
+    IdRangePool& ids;
+    LxcfsView& lxcfs;
+  };
+  struct Limits {
+    std::size_t size = 0;       // blanks at most; 0: none ever
+    std::chrono::seconds idle;  // after so long without a create those that wait are ended
+  };
+  /// The first is made after the first create: a daemon that makes no sandboxes makes none.
+  BlankPool(Parts parts, Limits limits);
+  /// Ends the blanks and removes what is theirs.
+  ~BlankPool();
+  BlankPool(const BlankPool&) = delete;
+  BlankPool& operator=(const BlankPool&) = delete;
+
+  /// One that fits the request, which gets its first_id with it; it is the caller's now, its range too. nullopt: make one.
+  std::optional<Blank> take(const SandboxRequest& wanted);
+  /// Removes, in the background, what is left of a blank that was taken, but for its range.
+  void discard(Blank blank);
+  /// Ends a blank now, so that its range is free; false when there is none. Waits for one that is being made. (While the caller is
+  /// Serving, no other is begun.)
+  bool sacrifice_one();
+  struct Counts {
+    std::size_t waiting = 0, size = 0;
+    std::uint64_t made = 0, used = 0;  // since the start
+    std::string problem;               // why the last one couldn't be made; empty: it could
+  };
+  Counts counts() const;
+  /// Whether the groups of this name are of a blank that this pool has made.
+  bool owns(const std::string& name) const;
+
+  /// While one exists, no blank is made.
+  class Serving {
+   public:
+    explicit Serving(BlankPool& pool);
+    ~Serving();
+    Serving(const Serving&) = delete;
+    Serving& operator=(const Serving&) = delete;
+
+   private:
+    BlankPool& pool_;
+  };
+
+ private:
+  void run();
+  void await_work(std::unique_lock<std::mutex>& lock);
+  bool something_to_do() const { return ending_ || !discarded_.empty() || wants_more(); }
+  void make_one(std::unique_lock<std::mutex>& lock);
+  Status make(Blank& blank);
+  void remove(Blank blank) const;
+  bool wants_more() const;
+
+  const Parts parts_;
+  const Limits limits_;
+  const std::string prefix_;  // of the names; another one each life
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Blank> waiting_;
+  std::deque<Blank> discarded_;
+  std::uint64_t serial_ = 0;
+  int serving_ = 0;
+  bool making_ = false;
+  bool begun_ = false;   // there was a create, not long ago
+  bool failed_ = false;  // the last one couldn't be made
+  std::string problem_;
+  std::uint64_t made_ = 0, used_ = 0;
+  bool ending_ = false;
+  std::chrono::steady_clock::time_point last_create_{};
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace harena::container
