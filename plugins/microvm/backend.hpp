@@ -1,0 +1,94 @@
+#pragma once
+// plugins/microvm: the backend whose sandboxes are virtual machines, each with its kernel, under QEMU's microvm machine.
+//
+// A sandbox is one process harena-machine (machine/), which outlives the daemon and owns the VMM, and the groups of its VMM (by id). The plugin
+// only keeps who they are; whatever died in between, stop(id) finds all of it from the id alone.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "plugins/microvm/exit_watcher.hpp"
+#include "plugins/microvm/machine_client.hpp"
+#include "plugins/microvm/parameters.hpp"
+#include "plugins/microvm/sandbox_state.hpp"
+#include "plugins/microvm/settings.hpp"
+#include "plugins/microvm/user_pool.hpp"
+#include "sdk/cpp/plugin.hpp"
+#include "sdk/support/cgroup_tree.hpp"
+
+namespace harena::microvm {
+
+using plugin::Call;
+using plugin::Host;
+
+class MicrovmBackend final : public plugin::BackendPlugin {
+ public:
+  static constexpr plugin::Info kInfo{.licence = "Apache-2.0", .config_schema = kSettingsSchema};
+  static Result<std::unique_ptr<MicrovmBackend>> make(const Call& call, Host host, const json& config);
+  MicrovmBackend(Host host, Settings settings)
+      : host_(host), settings_(std::move(settings)), users_(settings_.uid_base, settings_.uids) {}
+
+  Result<json> describe(const Call& call) override;
+  Result<json> probe(const Call& call) override;
+  Result<json> create(const Call& call, const json& request) override;
+  Result<json> recover(const Call& call, std::string_view sandbox_id, std::string_view state) override;
+  Status stop(const Call& call, std::string_view sandbox_id, std::int64_t grace_ms) override;
+  Result<json> sweep(const Call& call, const std::vector<std::string>& known_ids) override;
+  Result<json> usage(const Call& call, std::string_view sandbox_id) override;
+  Result<json> pause(const Call& call, std::string_view sandbox_id) override;
+  Result<json> resume(const Call& call, std::string_view sandbox_id) override;
+  Result<json> snapshot(const Call& call, std::string_view sandbox_id, const json& request) override;
+  Result<json> restore(const Call& call, const json& request) override;
+  Result<json> fork(const Call& call, std::string_view sandbox_id, const json& requests) override;
+  Status rollback(const Call& call, std::string_view sandbox_id, std::string_view snapshot_state) override;
+
+ private:
+  /// What only works on a usable host, made at the first call that needs it: a plugin can be loaded anywhere.
+  struct Engine {
+    CgroupTree cgroups;
+    UniqueFd lock;
+    AcceleratorChoice accelerator;
+    std::int64_t tsc_khz = 0;
+    std::unique_ptr<ExitWatcher> watcher;
+  };
+  struct Record {
+    bool creating = true;
+    SandboxState state;
+  };
+  /// The files that join a sandbox's groups, and its machine's own.
+  struct Groups {
+    UniqueFd platform;
+    std::vector<UniqueFd> joins;
+    std::vector<std::string> missing;
+  };
+
+  Result<Engine*> engine();
+  /// `from`: the machine image that it starts from; empty: it boots.
+  Result<json> create_from(const Call& call, const json& request, const std::string& from);
+  Result<json> create_claimed(const Call& call, Engine& engine, const json& request, const Parameters& parameters, const std::string& from);
+  Result<SandboxState> claim(const std::string& id, const json& request);
+  Result<Groups> make_groups(Engine& engine, const std::string& id, const Parameters& parameters);
+  Result<MachineConfig> machine_config(const Engine& engine, const json& request, const Parameters& parameters, const SandboxState& state,
+                                       const std::string& from) const;
+  Result<json> ask(const std::string& id, const json& request);
+  Result<json> fork_children(const Call& call, const json& requests, const std::string& from);
+  Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
+  Status adopt(Engine& engine, const std::string& id, const SandboxState& state);
+  Result<json> give_up(Engine& engine, const std::string& id, const SandboxState& state, const Error& why);
+  std::optional<Record> record_of(const std::string& id) const;
+  void on_exit(const std::string& id);
+
+  const Host host_;
+  const Settings settings_;
+  UserPool users_;
+  std::mutex engine_mutex_;
+  std::unique_ptr<Engine> engine_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Record> records_;
+};
+
+}  // namespace harena::microvm

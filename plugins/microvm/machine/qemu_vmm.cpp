@@ -1,0 +1,276 @@
+#include "plugins/microvm/machine/qemu_vmm.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "plugins/microvm/machine/qemu_arguments.hpp"
+#include "plugins/microvm/machine/qemu_jail.hpp"
+#include "plugins/microvm/machine/qmp_client.hpp"
+#include "sdk/support/files.hpp"
+#include "sdk/support/process.hpp"
+
+namespace harena::microvm {
+namespace {
+
+constexpr int kFirstFd = 3;
+/// Where the child puts descriptors aside before it numbers them: above all that are passed.
+constexpr int kAsideFd = 400;
+/// The file descriptor sets above those of the command line.
+constexpr int kOverlaySet = 1000;
+constexpr int kStateSet = 2000;
+constexpr std::size_t kMostLogBytes = 64 << 10;
+
+struct SocketPair {
+  UniqueFd ours, theirs;
+};
+
+Result<SocketPair> socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return errno_error(errno, "socketpair");
+  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<UniqueFd> open_file(const std::string& path, int flags) {
+  UniqueFd file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return errno_error(errno, "opening " + path);
+  return file;
+}
+
+/// What the child needs, all made before the fork.
+struct Launch {
+  const VmmSpec& spec;
+  std::vector<UniqueFd> owned;
+  std::vector<int> passed;  // in order: become kFirstFd, kFirstFd + 1 ...
+  QemuDescriptors numbers;
+
+  int pass(int fd) {
+    passed.push_back(fd);
+    return kFirstFd + static_cast<int>(passed.size()) - 1;
+  }
+};
+
+Status open_disks(Launch& launch) {
+  for (const auto& disk : launch.spec.disks) {
+    std::vector<int> numbers;
+    for (std::size_t i = 0; i < disk.files.size(); ++i) {
+      const bool writable = disk.writable && i + 1 == disk.files.size();
+      UniqueFd file(::open(disk.files[i].path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+      if (!file) return errno_error(errno, "opening " + disk.files[i].path);
+      numbers.push_back(launch.pass(file.get()));
+      launch.owned.push_back(std::move(file));
+    }
+    launch.numbers.disks.push_back(std::move(numbers));
+  }
+  return {};
+}
+
+[[noreturn]] void child_fails(int log, const Error& error) {
+  const std::string text = error.describe() + "\n";
+  (void)!::write(log, text.data(), text.size());
+  ::_exit(127);
+}
+
+/// dup2 to the numbers that the command line names; everything else is CLOEXEC.
+void number_descriptors(const std::vector<int>& passed) {
+  std::vector<int> aside;
+  for (int fd : passed) aside.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, kAsideFd));
+  for (std::size_t i = 0; i < aside.size(); ++i) ::dup2(aside[i], kFirstFd + static_cast<int>(i));
+}
+
+[[noreturn]] void run_child(const Launch& launch, const std::vector<std::string>& arguments, int log, int null, pid_t parent) {
+  ::setsid();
+  ::dup2(null, 0);
+  ::dup2(log, 1);
+  ::dup2(log, 2);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  if (Status jailed = enter_jail(launch.spec); !jailed.ok()) child_fails(2, jailed.error());
+  if (Status dropped = drop_rights(launch.spec, parent); !dropped.ok()) child_fails(2, dropped.error());
+  number_descriptors(launch.passed);
+  std::vector<char*> argv = {const_cast<char*>(launch.spec.program.c_str())};
+  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  char* environment[] = {const_cast<char*>("PATH=/nowhere"), const_cast<char*>("LC_ALL=C"), nullptr};
+  ::execve(launch.spec.program.c_str(), argv.data(), environment);
+  child_fails(2, errno_error(errno, "executing " + launch.spec.program));
+}
+
+class QemuVmm final : public Vmm {
+ public:
+  QemuVmm(EventLoop& loop, const VmmSpec& spec) : loop_(loop), disks_(spec.disks), log_path_(spec.log_path) {}
+  ~QemuVmm() override { end(); }
+
+  Status start(const VmmSpec& spec, std::int64_t deadline_ns);
+  pid_t pid() const override { return pid_; }
+  int pidfd() const override { return pidfd_.get(); }
+  std::string ended() override;
+  UniqueFd take_channel() override { return std::move(channel_); }
+  UniqueFd take_console() override { return std::move(console_); }
+  std::string version() const override { return "qemu " + (qmp_ ? qmp_->version() : std::string("?")); }
+  Status stop(std::int64_t deadline_ns) override { return order("stop", deadline_ns); }
+  Status run(std::int64_t deadline_ns) override { return order("cont", deadline_ns); }
+  Status save_state(const std::string& path, std::int64_t deadline_ns) override;
+  Status load_state(const std::string& path, std::int64_t deadline_ns) override;
+  Status put_overlay(const std::string& serial, const std::string& overlay, std::int64_t deadline_ns) override;
+  void end() override;
+
+ private:
+  Status fork_child(const Launch& launch, int log);
+  Status order(const std::string& command, std::int64_t deadline_ns);
+  Status give(int fd, int set, std::int64_t deadline_ns);
+  Error with_log(Error error);
+  void reap(int options);
+
+  EventLoop& loop_;
+  std::vector<DiskSpec> disks_;
+  std::string log_path_;
+  pid_t pid_ = -1;
+  UniqueFd pidfd_;
+  UniqueFd channel_;
+  UniqueFd console_;
+  std::unique_ptr<QmpClient> qmp_;
+  std::string ended_;
+  int overlays_ = 0;
+  int states_ = 0;
+};
+
+Status QemuVmm::fork_child(const Launch& launch, int log) {
+  const auto arguments = qemu_arguments(launch.spec, launch.numbers);
+  HARENA_TRY(UniqueFd null, open_file("/dev/null", O_RDWR));
+  const pid_t self = ::getpid();
+  // This process is small and single-threaded: a fork copies little, and the child may use the heap.
+  pid_ = ::fork();
+  if (pid_ < 0) return errno_error(errno, "fork of a VMM");
+  if (pid_ == 0) run_child(launch, arguments, log, null.get(), self);
+  pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  if (!pidfd_) return errno_error(errno, "pidfd_open");
+  return {};
+}
+
+Status QemuVmm::start(const VmmSpec& spec, std::int64_t deadline_ns) {
+  Launch launch{spec, {}, {}, {}};
+  HARENA_TRY(SocketPair qmp, socket_pair());
+  HARENA_TRY(SocketPair channel, socket_pair());
+  HARENA_TRY(SocketPair console, socket_pair());
+  launch.numbers.qmp = launch.pass(qmp.theirs.get());
+  launch.numbers.channel = launch.pass(channel.theirs.get());
+  launch.numbers.console = launch.pass(console.theirs.get());
+  HARENA_TRY_STATUS(open_disks(launch));
+  if (launch.passed.size() + kFirstFd > kAsideFd) return make_error(ErrorCode::invalid_argument, "too many disks");
+  HARENA_TRY(UniqueFd log, open_file(spec.log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND));
+  HARENA_TRY_STATUS(fork_child(launch, log.get()));
+  launch.owned.clear();
+  qmp.theirs.reset();
+  channel.theirs.reset();
+  console.theirs.reset();
+  channel_ = std::move(channel.ours);
+  console_ = std::move(console.ours);
+  auto client = QmpClient::start(loop_, std::move(qmp.ours), deadline_ns);
+  if (!client.ok()) return with_log(std::move(client).error());
+  qmp_ = std::move(*client);
+  return {};
+}
+
+Error QemuVmm::with_log(Error error) {
+  reap(0 | WNOHANG);
+  auto text = read_file_at(AT_FDCWD, log_path_, kMostLogBytes);
+  if (text.ok() && !text->empty()) error.message += "; QEMU says: " + text->substr(text->size() > 600 ? text->size() - 600 : 0);
+  return error;
+}
+
+void QemuVmm::reap(int options) {
+  if (pid_ <= 0 || !ended_.empty()) return;
+  int status = 0;
+  if (::waitpid(pid_, &status, options) != pid_) return;
+  ended_ = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "exit " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string QemuVmm::ended() {
+  reap(WNOHANG);
+  return ended_;
+}
+
+void QemuVmm::end() {
+  if (pid_ > 0 && ended_.empty()) {
+    ::kill(pid_, SIGKILL);
+    reap(0);
+  }
+  qmp_.reset();
+}
+
+Status QemuVmm::order(const std::string& command, std::int64_t deadline_ns) {
+  HARENA_TRY(const json answer, qmp_->execute(command, json::object(), deadline_ns));
+  (void)answer;
+  return {};
+}
+
+Status QemuVmm::give(int fd, int set, std::int64_t deadline_ns) {
+  HARENA_TRY(const json answer, qmp_->execute("add-fd", {{"fdset-id", set}}, deadline_ns, std::span<const int>(&fd, 1)));
+  (void)answer;
+  return {};
+}
+
+Status QemuVmm::save_state(const std::string& path, std::int64_t deadline_ns) {
+  HARENA_TRY(UniqueFd file, open_file(path, O_WRONLY | O_CREAT | O_EXCL));
+  const int set = kStateSet + states_++;
+  HARENA_TRY_STATUS(give(file.get(), set, deadline_ns));
+  const json arguments = {{"filename", "/dev/fdset/" + std::to_string(set)}, {"live", false}};
+  auto saved = qmp_->execute("xen-save-devices-state", arguments, deadline_ns);
+  (void)qmp_->execute("remove-fd", {{"fdset-id", set}}, deadline_ns);
+  if (saved.ok()) return {};
+  ::unlink(path.c_str());
+  return std::move(saved).error();
+}
+
+Status QemuVmm::load_state(const std::string& path, std::int64_t deadline_ns) {
+  HARENA_TRY(UniqueFd file, open_file(path, O_RDONLY));
+  const int fd = file.get();
+  HARENA_TRY(json answer, qmp_->execute("getfd", {{"fdname", "state"}}, deadline_ns, std::span<const int>(&fd, 1)));
+  HARENA_TRY(answer, qmp_->execute("migrate-incoming", {{"uri", "fd:state"}}, deadline_ns));
+  while (true) {
+    // QEMU has no event for it that is sent without a capability; the whole takes a few milliseconds.
+    auto status = qmp_->execute("query-status", json::object(), deadline_ns);
+    if (!status.ok()) return with_log(std::move(status).error());
+    if (status->value("status", "") != "inmigrate") return {};
+    if (monotonic_now_ns() >= deadline_ns) return make_error(ErrorCode::deadline_exceeded, "QEMU didn't read a machine's state in time");
+  }
+}
+
+Status QemuVmm::put_overlay(const std::string& serial, const std::string& overlay, std::int64_t deadline_ns) {
+  for (std::size_t number = 0; number < disks_.size(); ++number) {
+    auto& disk = disks_[number];
+    if (disk.serial != serial) continue;
+    HARENA_TRY(UniqueFd file, open_file(overlay, O_RDWR));
+    const int set = kOverlaySet + overlays_++;
+    HARENA_TRY_STATUS(give(file.get(), set, deadline_ns));
+    const std::string top = disk_node(number, disk.files.size());
+    const json caching = {{"no-flush", true}, {"direct", false}};
+    const json node = {{"driver", "file"}, {"filename", "/dev/fdset/" + std::to_string(set)}, {"node-name", top + "-file"},
+                       {"locking", "off"}, {"discard", "unmap"}, {"cache", caching}};
+    HARENA_TRY(json done, qmp_->execute("blockdev-add", {{"driver", "qcow2"}, {"node-name", top}, {"file", node}, {"backing", nullptr},
+                                                         {"discard", "unmap"}, {"cache", caching}}, deadline_ns));
+    HARENA_TRY(done, qmp_->execute("blockdev-snapshot", {{"node", disk_node(number, disk.files.size() - 1)}, {"overlay", top}}, deadline_ns));
+    disk.files.push_back({overlay, true});
+    return {};
+  }
+  return make_error(ErrorCode::internal, "no disk '" + serial + "'");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Vmm>> launch_qemu(EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns) {
+  auto vmm = std::make_unique<QemuVmm>(loop, spec);
+  HARENA_TRY_STATUS(vmm->start(spec, deadline_ns));
+  return std::unique_ptr<Vmm>(std::move(vmm));
+}
+
+}  // namespace harena::microvm

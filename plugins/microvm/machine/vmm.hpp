@@ -1,0 +1,85 @@
+#pragma once
+// Vmm: one virtual machine monitor process, whichever program it is. What the machine (machine.hpp) does with it is the same for all of
+// them: boot or wait for a state, stand still, save, go on somewhere else.
+//
+// The order of a life: launch(spec) -> [incoming: load_state] -> run(); then stop() / run() any number of times; end(). After a failure of
+// any call but launch the VMM is still there, standing still or running as before, unless it has ended (ended()).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sdk/base/result.hpp"
+#include "sdk/base/unique_fd.hpp"
+
+namespace harena::microvm {
+
+/// A file of a disk. The first of a chain is raw, further ones are qcow2 overlays on it.
+struct DiskFile {
+  std::string path;
+  bool overlay = false;
+};
+/// A disk: files from the lowest parent to the one on top. Only the top of a writable disk is ever written.
+struct DiskSpec {
+  std::string serial;  // at most 20 bytes (virtio-blk)
+  std::vector<DiskFile> files;
+  bool writable = false;
+};
+
+/// How the RAM file is mapped: `shared` makes the file the RAM; `own_copy` leaves it as it is (it must never change again).
+enum class RamMapping { shared, own_copy };
+enum class Accelerator { kvm, tcg };
+
+struct VmmSpec {
+  std::string program;
+  std::string firmware_dir;  // where the VMM's data files are; empty: its own default
+  std::string jail_dir;      // an empty folder: the VMM's root is mounted over it, in its own mount namespace
+  std::string log_path;      // what it says
+  std::string kernel, initramfs, command_line;
+  Accelerator accelerator = Accelerator::tcg;
+  std::string cpu_model = "max";
+  int cpus = 1;
+  std::string ram_path;
+  std::int64_t ram_bytes = 0;
+  RamMapping ram = RamMapping::shared;
+  std::vector<DiskSpec> disks;
+  /// Waits for load_state instead of booting.
+  bool incoming = false;
+  std::uint32_t uid = 0;
+  /// Files that a process writes "0" into to join its cgroups; borrowed.
+  std::vector<int> group_files;
+};
+
+class Vmm {
+ public:
+  /// The process is killed and waited for, if it lives.
+  virtual ~Vmm() = default;
+
+  virtual pid_t pid() const = 0;
+  /// Readable once the process has ended. Borrowed.
+  virtual int pidfd() const = 0;
+  /// How it ended, for people: "signal 9", "exit 1: last line of its log"; empty while it lives.
+  virtual std::string ended() = 0;
+  /// The guest's channel (harena.session.0): given away once.
+  virtual UniqueFd take_channel() = 0;
+  /// What the guest writes to its serial console: given away once. Whoever has it reads it.
+  virtual UniqueFd take_console() = 0;
+  /// Which program this is: "qemu 7.2.22".
+  virtual std::string version() const = 0;
+
+  /// No instruction of the guest runs after it, and all that its disks were told is in their files. Idempotent.
+  virtual Status stop(std::int64_t deadline_ns) = 0;
+  /// The guest goes on. Idempotent.
+  virtual Status run(std::int64_t deadline_ns) = 0;
+  /// Of a stopped machine: everything but RAM and disks, into `path` (made).
+  virtual Status save_state(const std::string& path, std::int64_t deadline_ns) = 0;
+  /// Of one that was launched `incoming`; RAM is complete already. It stands still afterwards.
+  virtual Status load_state(const std::string& path, std::int64_t deadline_ns) = 0;
+  /// Of a stopped machine: the disk's top becomes a parent, `overlay` (an empty qcow2 file) the top.
+  virtual Status put_overlay(const std::string& serial, const std::string& overlay, std::int64_t deadline_ns) = 0;
+  /// Kills it and waits. Idempotent.
+  virtual void end() = 0;
+};
+
+}  // namespace harena::microvm

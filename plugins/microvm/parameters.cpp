@@ -1,0 +1,171 @@
+#include "plugins/microvm/parameters.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sdk/base/text.hpp"
+
+namespace harena::microvm {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+constexpr const char* kSchema = R"({
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "cpu": {"type": "number", "minimum": 0.05, "maximum": 64, "default": 1,
+            "description": "cores, also parts of one; the machine has as many virtual CPUs, rounded up"},
+    "memory": {"type": ["string", "integer"],
+               "description": "RAM of the machine such as 512MiB, or bytes, rounded up to MiB; 128 MiB to 1 TiB, without it 512 MiB"},
+    "memory_bytes": {"type": "integer", "minimum": 134217728, "maximum": 1099511627776, "description": "the same in bytes"},
+    "disk": {"type": ["string", "integer"], "description": "size of the writable disk, 16 MiB to 8 TiB; without it 4 GiB. What isn't written takes no room"},
+    "disk_bytes": {"type": "integer", "minimum": 16777216, "maximum": 8796093022208, "description": "the same in bytes"},
+    "pids": {"type": "integer", "minimum": 4, "maximum": 4000000, "default": 4096, "description": "processes and threads in the sandbox"},
+    "open_files": {"type": "integer", "minimum": 16, "maximum": 1048576, "description": "open files of one process; by default the guest kernel's"},
+    "hostname": {"type": "string", "pattern": "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$", "description": "default: the sandbox's id; a fork's own too"},
+    "env": {"type": "object", "additionalProperties": {"type": "string"}, "default": {}, "description": "environment of every command"},
+    "network": {"type": "object", "properties": {"mode": {"type": "string"}}, "default": {"mode": "none"},
+                "description": "only {\"mode\": \"none\"} (loopback) so far; everything else is refused"},
+    "user": {"type": "string", "default": "", "description": "user of commands that name none; empty: the image's, else root"},
+    "readonly_rootfs": {"type": "boolean", "default": false},
+    "gpu": {"type": ["integer", "string", "array"], "description": "not supported: refused"},
+    "devices": {"type": "array", "items": {"type": "string"}, "default": [], "description": "not supported: refused"},
+    "mounts": {"type": "array", "default": [], "description": "not supported: refused; a machine shares no folder with its host"},
+    "privileged": {"type": "boolean", "default": false, "description": "not supported: refused"}
+  }
+})";
+
+std::string shown(const json& value) {
+  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.size() > 80 ? text.substr(0, 80) + "..." : text;
+}
+
+Error bad(const std::string& name, const json& value, const std::string& right) {
+  return make_error(ErrorCode::invalid_argument, "parameter '" + name + "' is " + shown(value) + "; right is " + right);
+}
+
+Result<std::int64_t> integer(const std::string& name, const json& value, std::int64_t min, std::int64_t max) {
+  const Error wrong = bad(name, value, "an integer from " + std::to_string(min) + " to " + std::to_string(max));
+  if (!value.is_number_integer()) return wrong;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) return wrong;
+  const auto wanted = value.get<std::int64_t>();
+  if (wanted < min || wanted > max) return wrong;
+  return wanted;
+}
+
+/// Rounded up to whole MiB: what machines have.
+Result<std::int64_t> size(const std::string& name, const json& value, std::int64_t min, std::int64_t max) {
+  const Error wrong = bad(name, value, "a size such as \"512MiB\" or bytes, from " + std::to_string(min) + " to " + std::to_string(max));
+  std::int64_t bytes = 0;
+  if (value.is_string()) {
+    auto read = parse_size(value.get<std::string>());
+    if (!read.ok()) return wrong;
+    bytes = *read;
+  } else {
+    auto read = integer(name, value, min, max);
+    if (!read.ok()) return wrong;
+    bytes = *read;
+  }
+  if (bytes < min || bytes > max) return wrong;
+  return (bytes + kMiB - 1) / kMiB * kMiB;
+}
+
+bool is_host_label(const std::string& text) {
+  const auto inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'; };
+  return !text.empty() && text.size() <= 63 && text.front() != '-' && text.back() != '-' && std::all_of(text.begin(), text.end(), inner);
+}
+
+Status set_env(const json& value, Parameters& out) {
+  if (!value.is_object()) return bad("env", value, "an object of texts");
+  for (const auto& [name, text] : value.items()) {
+    if (!text.is_string()) return bad("env." + name, text, "a text");
+    auto content = text.get<std::string>();
+    const bool wrong = name.empty() || name.find_first_of(std::string("=\0", 2)) != std::string::npos || content.find('\0') != std::string::npos;
+    if (wrong) return bad("env." + name, text, "a name without '=' and a value without NUL");
+    out.env[name] = std::move(content);
+  }
+  return {};
+}
+
+Status check_network(const json& value) {
+  if (!value.is_object()) return bad("network", value, "{\"mode\": \"none\"}");
+  for (const auto& [key, setting] : value.items()) {
+    if (key == "mode" && setting == "none") continue;
+    return make_error(ErrorCode::unimplemented, "parameter 'network." + key + "' is " + shown(setting) +
+                                                    ": this backend can't open the network yet; {\"mode\": \"none\"} is right");
+  }
+  return {};
+}
+
+/// Known options that this backend hasn't got: what means "none of it" passes.
+Status refuse(const std::string& name, const json& value) {
+  const bool nothing = value.is_null() || value == false || value == 0 || (value.is_array() && value.empty());
+  if (nothing) return {};
+  return make_error(ErrorCode::unimplemented, "parameter '" + name + "' is " + shown(value) + ": a microVM can't have this yet; leave it out");
+}
+
+Status set_text(const std::string& name, const json& value, Parameters& out) {
+  if (!value.is_string()) return bad(name, value, "a text");
+  const auto text = value.get<std::string>();
+  if (name == "hostname") {
+    if (!is_host_label(text)) return bad(name, value, "1 to 63 letters, digits and inner dashes");
+    out.hostname = text;
+    return {};
+  }
+  if (text.find('\0') != std::string::npos) return bad(name, value, "a user's name or number");
+  out.user = text;
+  return {};
+}
+
+Status set_one(const std::string& name, const json& value, Parameters& out) {
+  if (name == "cpu") {
+    const bool fits = value.is_number() && value.get<double>() >= kMinCpu && value.get<double>() <= kMaxCpu;
+    if (!fits) return bad(name, value, "a number of cores from 0.05 to 64");
+    out.cpu_millicores = std::llround(value.get<double>() * 1000);
+  } else if (name == "memory" || name == "memory_bytes") {
+    HARENA_TRY(out.memory_bytes, size(name, value, kMinMemoryBytes, kMaxMemoryBytes));
+  } else if (name == "disk" || name == "disk_bytes") {
+    HARENA_TRY(out.disk_bytes, size(name, value, kMinDiskBytes, kMaxDiskBytes));
+  } else if (name == "pids") {
+    HARENA_TRY(out.pids, integer(name, value, 4, 4'000'000));
+  } else if (name == "open_files") {
+    HARENA_TRY(out.open_files, integer(name, value, 16, 1 << 20));
+  } else if (name == "hostname" || name == "user") {
+    return set_text(name, value, out);
+  } else if (name == "env") {
+    return set_env(value, out);
+  } else if (name == "network") {
+    return check_network(value);
+  } else if (name == "readonly_rootfs") {
+    if (!value.is_boolean()) return bad(name, value, "true or false");
+    out.readonly_rootfs = value.get<bool>();
+  } else if (name == "gpu" || name == "devices" || name == "mounts" || name == "privileged") {
+    return refuse(name, value);
+  } else {
+    std::vector<std::string> known;
+    for (const auto& [key, unused] : parameters_schema()["properties"].items()) known.push_back(key);
+    return make_error(ErrorCode::invalid_argument, "unknown parameter '" + name + "'" + suggestion(name, known));
+  }
+  return {};
+}
+
+}  // namespace
+
+const json& parameters_schema() {
+  static const json kParsed = json::parse(kSchema);
+  return kParsed;
+}
+
+Result<Parameters> parse_parameters(const json& params) {
+  if (!params.is_object()) return bad("params", params, "an object");
+  for (const char* name : {"memory", "disk"}) {
+    const std::string bytes = std::string(name) + "_bytes";
+    if (params.contains(name) && params.contains(bytes)) return bad(bytes, params[bytes], "either '" + std::string(name) + "' or '" + bytes + "', not both");
+  }
+  Parameters parsed;
+  for (const auto& [name, value] : params.items()) HARENA_TRY_STATUS(set_one(name, value, parsed));
+  return parsed;
+}
+
+}  // namespace harena::microvm

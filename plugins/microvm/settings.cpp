@@ -1,0 +1,96 @@
+#include "plugins/microvm/settings.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "sdk/base/unique_fd.hpp"
+
+namespace harena::microvm {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string own_folder() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
+  const std::string path = info.dli_fname;
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string first_that_opens(const std::vector<std::string>& candidates, int mode) {
+  for (const auto& candidate : candidates) {
+    if (::access(candidate.c_str(), mode) == 0) return candidate;
+  }
+  return {};
+}
+
+/// PREFIX/lib/harena/plugins/microvm/libX.so has PREFIX/libexec/harena; BUILD/plugins/microvm/libX.so has BUILD/bin.
+std::string find_own(const std::string& name, int mode) {
+  const std::string folder = own_folder();
+  return first_that_opens({folder + "/" + name, folder + "/../../bin/" + name, folder + "/../../../../libexec/harena/" + name,
+                           "/usr/local/libexec/harena/" + name, "/usr/libexec/harena/" + name}, mode);
+}
+
+/// The last by name of those that begin and end so: kernels are named by their versions.
+std::string newest(const std::string& folder, const std::string& begin, const std::string& end) {
+  std::string best;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(begin) && name.ends_with(end) && entry.path().string() > best) best = entry.path().string();
+  }
+  return best;
+}
+
+bool cpu_virtualises() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("flags")) return (line + " ").find(" vmx ") != std::string::npos || (line + " ").find(" svm ") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<AcceleratorChoice> choose_accelerator(const std::string& wanted) {
+  if (wanted == "tcg") return AcceleratorChoice{Accelerator::tcg, "configured"};
+  UniqueFd device(::open("/dev/kvm", O_RDWR | O_CLOEXEC));
+  // A /dev/kvm without the CPU's flag is a paravirtual one, on which a stock kernel doesn't get through its boot.
+  const std::string why = !device ? "/dev/kvm can't be opened" : !cpu_virtualises() ? "the CPU has neither vmx nor svm" : "";
+  if (why.empty()) return AcceleratorChoice{Accelerator::kvm, "/dev/kvm and the CPU have it"};
+  if (wanted == "kvm") return make_error(ErrorCode::failed_precondition, "accelerator 'kvm': " + why + "; 'auto' or 'tcg' work here, slower");
+  return AcceleratorChoice{Accelerator::tcg, why};
+}
+
+Result<Settings> Settings::parse(const json& config) {
+  Settings settings;
+  settings.instance = config.value("instance", "default");
+  settings.cgroup_parent = config.value("cgroup_parent", "harena-vm");
+  settings.machine_path = config.value("machine_path", "");
+  settings.qemu_path = config.value("qemu_path", "");
+  settings.firmware_dir = config.value("firmware_dir", "");
+  settings.kernel = config.value("kernel", "");
+  settings.initramfs = config.value("initramfs", "");
+  settings.accelerator = config.value("accelerator", "auto");
+  settings.cpu_model = config.value("cpu_model", "max");
+  settings.uid_base = config.value("uid_base", kDefaultUidBase);
+  settings.uids = config.value("uids", kDefaultUids);
+  settings.overhead_bytes = config.value("overhead_mib", kDefaultOverheadMib) << 20;
+  settings.start_timeout_ms = config.value("start_timeout_s", std::int64_t{120}) * 1000;
+  for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) settings.allow_missing_limits.insert(limit);
+  if (settings.machine_path.empty()) settings.machine_path = find_own("harena-machine", X_OK);
+  if (settings.qemu_path.empty()) settings.qemu_path = first_that_opens({"/usr/bin/qemu-system-x86_64", "/usr/local/bin/qemu-system-x86_64"}, X_OK);
+  if (settings.kernel.empty()) settings.kernel = newest("/boot", "vmlinuz-", "-cloud-amd64");
+  if (settings.kernel.empty()) settings.kernel = newest("/boot", "vmlinuz-", "");
+  if (settings.initramfs.empty()) settings.initramfs = find_own("guest.cpio", R_OK);
+  return settings;
+}
+
+}  // namespace harena::microvm

@@ -1,0 +1,72 @@
+#pragma once
+// The operator's configuration of the plugin.
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "plugins/microvm/machine/vmm.hpp"
+#include "sdk/base/result.hpp"
+
+namespace harena::microvm {
+
+using json = nlohmann::json;
+
+/// Users of VMMs: one for each machine that lives, from here on. Below the container plugin's ids, above what distributions give away.
+inline constexpr std::uint32_t kDefaultUidBase = 0x6ff00000;
+inline constexpr std::uint32_t kDefaultUids = 65536;
+/// What a VMM uses beside the guest's RAM: QEMU itself, and under TCG the translated code (kTranslationMiB).
+inline constexpr std::int64_t kDefaultOverheadMib = 192;
+
+/// JSON Schema of the configuration.
+inline constexpr std::string_view kSettingsSchema = R"({
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "instance": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,31}$", "default": "default",
+                 "description": "name of this daemon's cgroups; each harenad of a machine needs its own"},
+    "cgroup_parent": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "default": "harena-vm",
+                      "description": "cgroup below the root of each hierarchy; another than the container plugin's"},
+    "machine_path": {"type": "string", "default": "", "description": "harena-machine; empty: found beside the plugin or in libexec/harena"},
+    "qemu_path": {"type": "string", "default": "", "description": "qemu-system-x86_64; empty: from /usr/bin or /usr/local/bin"},
+    "firmware_dir": {"type": "string", "default": "", "description": "QEMU's data files (-L); empty: its own default"},
+    "kernel": {"type": "string", "default": "", "description": "the guests' kernel, an uncompressed or bzImage Linux; empty: the newest /boot/vmlinuz-*-cloud-amd64, else /boot/vmlinuz-*"},
+    "initramfs": {"type": "string", "default": "", "description": "the guests' initramfs with harena-guest and the kernel's modules, as harena-guest-image makes it; empty: guest.cpio.* beside harena-machine"},
+    "accelerator": {"type": "string", "enum": ["auto", "kvm", "tcg"], "default": "auto",
+                    "description": "auto: KVM where /dev/kvm opens and the CPU has vmx or svm, else QEMU's emulation"},
+    "cpu_model": {"type": "string", "pattern": "^[A-Za-z0-9_.,+=-]{1,200}$", "default": "max",
+                  "description": "the guests' CPU (-cpu); snapshots only start where it is the same"},
+    "uid_base": {"type": "integer", "minimum": 1000, "maximum": 4294900000, "default": 1877999616, "description": "first user of the VMM processes"},
+    "uids": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 65536, "description": "how many users; as many machines can live at once"},
+    "overhead_mib": {"type": "integer", "minimum": 32, "maximum": 65536, "default": 192,
+                     "description": "memory of a VMM beside the guest's, in its cgroup's limit"},
+    "start_timeout_s": {"type": "integer", "minimum": 1, "maximum": 3600, "default": 120, "description": "how long a guest may take to boot"},
+    "allow_missing_limits": {"type": "array", "items": {"type": "string", "enum": ["cpu", "memory", "pids"]}, "default": [],
+                             "description": "limits that machines may lack where this host can't set them"}
+  }
+})";
+
+struct Settings {
+  std::string instance, cgroup_parent;
+  std::string machine_path, qemu_path, firmware_dir, kernel, initramfs;  // empty: not found
+  std::string accelerator;
+  std::string cpu_model;
+  std::uint32_t uid_base = kDefaultUidBase;
+  std::uint32_t uids = kDefaultUids;
+  std::int64_t overhead_bytes = kDefaultOverheadMib << 20;
+  std::int64_t start_timeout_ms = 120'000;
+  std::set<std::string> allow_missing_limits;
+
+  static Result<Settings> parse(const json& config);
+};
+
+/// What `auto` means on this host, and why.
+struct AcceleratorChoice {
+  Accelerator accelerator = Accelerator::tcg;
+  std::string why;
+};
+/// failed_precondition when `kvm` is asked for and isn't there.
+Result<AcceleratorChoice> choose_accelerator(const std::string& wanted);
+
+}  // namespace harena::microvm
