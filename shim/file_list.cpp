@@ -10,18 +10,25 @@
 #include "sdk/base/text.hpp"
 #include "shim/file_verbs.hpp"
 #include "shim/remove_tree.hpp"
+#include "shim/xattrs.hpp"
 
 namespace harena::shim {
 namespace {
 
 constexpr std::size_t kBatchBytes = 128 << 10;
+/// Far below what a message can hold.
+constexpr std::size_t kMaxEntryBytes = 1 << 20;
 
-std::size_t bytes_of(const session::FileStat& stat) { return 128 + stat.path.size() + stat.target.size(); }
+std::size_t bytes_of(const session::FileStat& stat) {
+  std::size_t bytes = 128 + stat.path.size() + stat.target.size();
+  for (const auto& [name, value] : stat.xattrs) bytes += 16 + name.size() + value.size();
+  return bytes;
+}
 
 class Lister {
  public:
-  Lister(WorkerChannel& channel, const session::FileListRequest& request)
-      : channel_(channel), request_(request), cursor_(split(request.cursor, '/')) {}
+  Lister(const FileTree& tree, WorkerChannel& channel, const session::FileListRequest& request)
+      : tree_(tree), channel_(channel), request_(request), cursor_(split(request.cursor, '/')) {}
 
   /// `behind`: how many leading parts of the cursor lead here; -1 when the cursor is behind us already. Nested as deep as paths
   /// can be: kMaxPathBytes / 2 folders.
@@ -77,9 +84,11 @@ class Lister {
   }
 
   Status emit(int folder, const std::string& name, session::FileStat stat) {
-    if (stat.type == session::FileType::symlink) {
-      UniqueFd link(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-      if (auto whole = stat_of(link.get(), stat.path)) stat.target = whole->target;
+    const bool link = stat.type == session::FileType::symlink;
+    if (link || !request_.xattrs.empty()) {
+      UniqueFd entry(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+      if (auto whole = stat_of(entry.get(), stat.path); link && whole) stat.target = whole->target;
+      if (entry) HARENA_TRY_STATUS(add_xattrs(entry.get(), stat));
     }
     last_ = stat.path;
     bytes_ += bytes_of(stat);
@@ -87,6 +96,18 @@ class Lister {
     batch_.entries.push_back(std::move(stat));
     ++count_;
     return batch_bytes_ >= kBatchBytes ? flush() : ok_status();
+  }
+
+  /// None where they can't be had: they are an addition to what was asked for.
+  Status add_xattrs(int entry, session::FileStat& stat) const {
+    if (request_.xattrs.empty()) return {};
+    auto all = xattrs_of(tree_, entry, stat.path);
+    if (!all) return {};
+    std::erase_if(*all, [this](const auto& one) { return !one.first.starts_with(request_.xattrs); });
+    stat.xattrs = std::move(*all);
+    if (bytes_of(stat) <= kMaxEntryBytes) return {};
+    return make_error(ErrorCode::resource_exhausted, "'" + stat.path + "' has over 1 MiB of attributes that begin with '" + request_.xattrs +
+                                                         "': list without xattrs");
   }
 
   Status flush() {
@@ -97,6 +118,7 @@ class Lister {
     return {};
   }
 
+  const FileTree& tree_;
   WorkerChannel& channel_;
   const session::FileListRequest& request_;
   std::vector<std::string> cursor_;
@@ -119,7 +141,7 @@ Result<std::string> list_files(const FileTree& tree, WorkerChannel& channel, con
   struct stat info{};
   if (::fstat(found.get(), &info) != 0) return file_error(errno, "stat of '" + request.path + "'");
   if (!S_ISDIR(info.st_mode)) return not_a_folder(request.path);
-  Lister lister(channel, request);
+  Lister lister(tree, channel, request);
   HARENA_TRY_STATUS(lister.walk(found.get(), "", request.cursor.empty() ? -1 : 0));
   return lister.finish();
 }

@@ -49,7 +49,7 @@ const std::map<std::string, Extra>& extras() {
        {.response = "FileStat", .query = {"path!", "user", "mode", "parents", "exclusive", "offset"}, .request_type = "application/octet-stream"}},
       {"remove_file", {.query = {"path!", "user", "recursive"}}},
       {"stat_file", {.response = "FileStat", .query = {"path!", "user", "follow"}}},
-      {"list_files", {.response = "FileList", .query = {"path!", "user", "recursive", "limit", "cursor"}}},
+      {"list_files", {.response = "FileList", .query = {"path!", "user", "recursive", "limit", "cursor", "xattrs"}}},
       {"make_folder", {.request = "MakeFolder", .response = "FileStat"}},
       {"move_file", {.request = "MoveFile", .response = "FileStat"}},
       {"change_mode", {.request = "ChangeMode", .response = "FileStat"}},

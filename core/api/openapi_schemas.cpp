@@ -138,7 +138,10 @@ constexpr const char* kSchemas = R"json({
       "output_limit_bytes": {"type": "integer", "minimum": 0, "default": 67108864},
       "on_output_limit": {"enum": ["continue", "kill"], "default": "continue"},
       "op": {"type": "string", "description": "Makes the start exactly-once"},
-      "on_disconnect": {"enum": ["keep", "kill"]}, "wait": {"type": "boolean", "default": false},
+      "on_disconnect": {"enum": ["keep", "kill"]}, "wait": {"type": "boolean", "default": false,
+        "description": "The answer is the whole result"},
+      "attach": {"type": "boolean", "default": false,
+        "description": "The answer is its start, then its output as it comes, then its exit, as command_output tells them; not with wait"},
       "trusted_tools": {"type": "boolean", "default": false,
         "description": "Run by the platform's own shell and tools, which the agent can't replace, shadow or trace"}
     }
@@ -190,7 +193,8 @@ constexpr const char* kSchemas = R"json({
       "type": {"enum": ["file", "dir", "symlink", "fifo", "socket", "char", "block", "unknown"]},
       "size": {"type": "integer"}, "mode": {"type": "string", "pattern": "^[0-7]{4}$"}, "uid": {"type": "integer"},
       "gid": {"type": "integer"}, "links": {"type": "integer"}, "modified_ms": {"type": "integer"},
-      "target": {"type": "string"}, "target_b64": {"type": "string"}, "unlisted": {"enum": ["permission_denied", "path_too_long"]}
+      "target": {"type": "string"}, "target_b64": {"type": "string"}, "unlisted": {"enum": ["permission_denied", "path_too_long"]},
+      "xattrs": {"type": "array", "items": {"type": "object"}, "description": "in a list with ?xattrs=, as in XattrList"}
     }
   },
   "MakeFolder": {"type": "object", "additionalProperties": false,

@@ -18,6 +18,8 @@ inline constexpr std::string_view kFeatureStdinData = "stdin-data";
 inline constexpr std::string_view kFeatureXattrs = "xattrs";
 inline constexpr std::string_view kFeatureWatch = "watch";
 inline constexpr std::string_view kFeatureArchive = "archive";
+/// `file_list` knows `xattrs`.
+inline constexpr std::string_view kFeatureListXattrs = "list-xattrs";
 /// `file_read` knows `ask`, and `file_write` `offset`.
 inline constexpr std::string_view kFeatureReadAsk = "read-ask";
 inline constexpr std::string_view kFeatureWriteOffset = "write-offset";

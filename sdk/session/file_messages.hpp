@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sdk/session/fields.hpp"
@@ -45,6 +46,8 @@ struct FileStat {
   /// In a recursive list: why a folder's content isn't there: "permission_denied", or "path_too_long" (its entries' paths would be
   /// over kMaxPathBytes, so no call could name them).
   std::string unlisted;
+  /// In a list that asked for them: name and value, sorted by name.
+  std::vector<std::pair<std::string, std::string>> xattrs;
   bool operator==(const FileStat&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -61,6 +64,7 @@ struct FileStat {
     f(11, &FileStat::ctime_ns);
     f(12, &FileStat::seen_ns);
     f(13, &FileStat::unlisted);
+    f(14, &FileStat::xattrs);
   }
 };
 
@@ -137,6 +141,8 @@ struct FileListRequest {
   std::string cursor;
   /// 1 to kMaxListEntries.
   std::uint32_t limit = 1000;
+  /// Entries come with the extended attributes whose names begin so; empty: with none. Needs kFeatureListXattrs.
+  std::string xattrs;
   bool operator==(const FileListRequest&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -145,6 +151,7 @@ struct FileListRequest {
     f(3, &FileListRequest::recursive);
     f(4, &FileListRequest::cursor);
     f(5, &FileListRequest::limit);
+    f(6, &FileListRequest::xattrs);
   }
 };
 

@@ -112,6 +112,16 @@ class Box:
         answer.connection = connection
         return answer
 
+    def start_attached(self, shell, frames=False, **body):
+        """The answer of a start with `attach`, as open_output()."""
+        connection = self.api.connect()
+        headers = self.api.headers(**({"Accept": "application/vnd.harena.frames"} if frames else {}))
+        answer = self.api.send(connection, "POST", self.path + "/commands", {"shell": shell, "attach": True, **body}, headers)
+        if answer.status >= 400:
+            raise ApiError(answer.status, answer.read())
+        answer.connection = connection
+        return answer
+
     def output(self, cid, **query):
         """The events of the stream, signs of life left out."""
         answer = self.open_output(cid, **query)

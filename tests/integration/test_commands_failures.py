@@ -121,6 +121,8 @@ def test_failing_spawns_leave_descriptors_flat(make_box, harenad):
     ({"shell": "true", "pty": {"row": 1}}, "'rows'"),
     ({"shell": "true", "op": "x" * 129}, "128"),
     ({"shell": "true", "wait": "yes"}, "'wait'"),
+    ({"shell": "true", "attach": 1}, "'attach'"),
+    ({"shell": "true", "attach": True, "wait": True}, "'wait' and 'attach'"),
     ({"shell": "true", "stdin_data": "a", "stdin_data_b64": "YQ=="}, "not both"),
     ({"shell": "true", "stdin_data_b64": "%%"}, "stdin_data_b64"),
     ([1], "object"),

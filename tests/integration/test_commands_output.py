@@ -3,7 +3,9 @@
 import json
 import time
 
-from http_api import LONG, Taken, at_once, result_bytes
+import pytest
+
+from http_api import LONG, ApiError, Taken, at_once, result_bytes
 
 
 def test_last_line_without_newline(box):
@@ -97,6 +99,52 @@ def test_resumed_at_every_offset(box):
         for event in box.output(command, stdout_offset=offset):
             taken.add(event)
         assert taken.stdout == text[offset:] and taken.exit
+
+
+def test_a_start_with_attach_tells_it_all(box):
+    lines = [json.loads(line) for line in box.start_attached("echo out; echo err >&2; exit 3")]
+    started, *output, last = [line for line in lines if line]
+    command = box.command(started["started"]["id"])
+    assert started["started"] == {"id": command["id"], "pid": command["pid"], "existing": False}
+    taken = Taken()
+    for event in [*output, last]:
+        taken.add(event)
+    assert taken.stdout == b"out\n" and bytes(taken.bytes["stderr"]) == b"err\n" and last["exit"]["code"] == 3
+
+
+def test_a_start_with_attach_in_frames(box):
+    whole = box.start_attached("printf abc", frames=True).read()
+    kinds, payloads = [], []
+    while whole:
+        size = int.from_bytes(whole[4:8], "little")
+        kinds.append(whole[0])
+        payloads.append(whole[16 : 16 + size])
+        whole = whole[16 + size :]
+    assert kinds == [6, 1, 4] and payloads[1] == b"abc"
+    assert set(json.loads(payloads[0])) == {"id", "pid", "existing"} and json.loads(payloads[2])["code"] == 0
+
+
+def test_a_start_with_attach_says_its_start_before_any_output(box):
+    """The client knows the command while it is silent, and its going leaves the command alone."""
+    answer = box.start_attached("read line; echo got $line", stdin="pipe")
+    started = json.loads(answer.readline())["started"]
+    answer.connection.close()
+    box.stdin(started["id"], b"it\n")
+    assert box.collect(started["id"]).stdout == b"got it\n"
+
+
+def test_attach_of_a_repeated_start_is_of_the_first(box):
+    first = json.loads(box.start_attached("echo once", op="attached").readline())["started"]
+    box.collect(first["id"])
+    lines = [json.loads(line) for line in box.start_attached("echo once", op="attached")]
+    assert lines[0]["started"] == {**first, "existing": True}
+    assert [line["data"] for line in lines if "data" in line] == ["once\n"]
+
+
+def test_a_start_that_fails_is_no_stream(box):
+    with pytest.raises(ApiError) as refused:
+        box.start_attached("true", cwd="/no/such/folder")
+    assert refused.value.status == 404
 
 
 def test_frames_carry_the_same(box):

@@ -119,6 +119,23 @@ def test_xattrs(files):
     assert len(files.http.get(files.url("/xattrs", path="/work/to-it", follow=True)).json()["xattrs"]) == 1
 
 
+def test_a_list_with_xattrs(files):
+    files.ok("/work/listed/plain", b"x", parents=True)
+    files.ok("/work/listed/deep/attributed", b"x", parents=True)
+    values = {"user.a.one": b"1", "user.a.two": b"\0\xff", "user.b": b"not asked for"}
+    for name, value in values.items():
+        answer = files.http.put(files.url("/xattrs", path="/work/listed/deep/attributed", name=name), content=value)
+        if answer.status_code == 501:
+            pytest.skip("the file system of this host's sandboxes has no user attributes: " + answer.text)
+    files.sh("ln -s deep/attributed /work/listed/to-it")
+    query = {"path": "/work/listed", "recursive": True, "xattrs": "user.a."}
+    entries = {one["name"]: one for one in files.http.get(files.url("/list", **query)).json()["entries"]}
+    found = {one["name"]: base64.b64decode(one["value_b64"]) for one in entries["attributed"]["xattrs"]}
+    assert found == {"user.a.one": b"1", "user.a.two": b"\0\xff"}
+    assert "xattrs" not in entries["plain"] and "xattrs" not in entries["to-it"]
+    assert all("xattrs" not in one for one in files.http.get(files.url("/list", path="/work/listed", recursive=True)).json()["entries"])
+
+
 def test_a_user_has_its_own_rights(files):
     files.sh("""
         grep -q '^shared:' /etc/group || echo 'shared:x:2000:user' >> /etc/group

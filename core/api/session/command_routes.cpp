@@ -5,6 +5,7 @@
 #include <boost/asio/detached.hpp>
 
 #include "core/api/session/handlers.hpp"
+#include "core/api/session/output_stream.hpp"
 #include "core/api/session/session_json.hpp"
 #include "core/api/session/whole_result.hpp"
 #include "sdk/base/text.hpp"
@@ -53,11 +54,17 @@ bool take_input_back(const Error& error, StartBody& body) {
   return true;
 }
 
-Task<Status> start_and_wait(ResponseWriter& response, SessionLink link, StartBody body) {
+/// Answers with the whole result, or with what it prints as it prints it.
+Task<Status> start_and_follow(const Request& request, ResponseWriter& response, SessionLink link, StartBody body) {
   auto begun = co_await link.client.start_attached(body.request);
   if (!begun && take_input_back(begun.error(), body)) begun = co_await link.client.start_attached(body.request);
   HARENA_CO_TRY(auto attached, std::move(begun));
   co_await feed_beside(link, attached.started.command, body.stdin_data);
+  if (body.attach) {
+    OutputWish wish;
+    wish.started = attached.started;
+    co_return co_await answer_output(request, response, attached.output, std::move(wish));
+  }
   co_return co_await answer_whole_result(response, link.client, attached, body.request);
 }
 
@@ -72,7 +79,7 @@ Task<Status> start_command(Request& request, ResponseWriter& response, SessionCo
   // The image's user may be a name, and the sandbox says what names mean.
   if (body.request.user.empty() && !body.request.trusted_tools) body.request.user = link.default_user;
   send_input_along(body);
-  if (body.wait) co_return co_await start_and_wait(response, std::move(link), std::move(body));
+  if (body.wait || body.attach) co_return co_await start_and_follow(request, response, std::move(link), std::move(body));
   auto begun = co_await link.client.start(body.request);
   if (!begun && take_input_back(begun.error(), body)) begun = co_await link.client.start(body.request);
   HARENA_CO_TRY(auto started, std::move(begun));

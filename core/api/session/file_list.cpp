@@ -23,12 +23,13 @@ Task<Status> stat_file(Request& request, ResponseWriter& response, SessionConnec
 
 Task<Status> list_files(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user", "recursive", "limit", "cursor"}));
+  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user", "recursive", "limit", "cursor", "xattrs"}));
   session::FileListRequest list;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, list));
   HARENA_CO_TRY(list.recursive, parse_bool(query, "recursive", false));
   HARENA_CO_TRY(auto limit, parse_int(query.get("limit").value_or("1000"), 1, session::kMaxListEntries, "limit"));
   list.limit = static_cast<std::uint32_t>(limit);
+  list.xattrs = query.get("xattrs").value_or("");
   // The cursor may hold any byte, so it travels as base64.
   HARENA_CO_TRY(list.cursor, base64_decode(query.get("cursor").value_or("")));
   HARENA_CO_TRY(auto link, co_await connector.connect());

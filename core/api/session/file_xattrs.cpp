@@ -33,15 +33,8 @@ Task<Status> list_xattrs(Request& request, ResponseWriter& response, SessionConn
   HARENA_CO_TRY(list.follow, parse_bool(query, "follow", false));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   HARENA_CO_TRY(auto found, co_await link.client.xattrs(list));
-  json xattrs = json::array();
-  for (const auto& [name, value] : found.xattrs) {
-    json one = json::object();
-    put_bytes(one, "name", name);
-    one["value_b64"] = base64_encode(value);
-    xattrs.push_back(std::move(one));
-  }
   json answer = json::object();
-  answer["xattrs"] = std::move(xattrs);
+  answer["xattrs"] = xattrs_json(found.xattrs);
   co_return co_await response.send_json(200, answer);
 }
 

@@ -18,6 +18,8 @@ class LiveAnswer {
   /// Runs `copy`, which tells by write(), and finishes the answer. When the other side has gone, both end.
   http::Task<Status> run(http::Task<Status> copy);
   http::Task<Status> write(std::string bytes);
+  /// Goes out along with the end of the answer, once `copy` has returned.
+  void end_with(std::string bytes) { last_ = std::move(bytes); }
 
  private:
   http::Task<void> finish_by(http::Task<Status> copy);
@@ -25,6 +27,7 @@ class LiveAnswer {
 
   http::ResponseWriter& response_;
   std::string sign_;
+  std::string last_;
   bool done_ = false;
   http::AsyncMutex mutex_;
   Status outcome_;

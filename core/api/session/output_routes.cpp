@@ -1,4 +1,4 @@
-// What a command printed, as a stream: JSON lines or binary frames; and its terminal as a WebSocket.
+// What a command printed, as a stream; and its terminal as a WebSocket.
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -6,14 +6,11 @@
 #include <csignal>
 
 #include "core/api/session/handlers.hpp"
-#include "core/api/session/live_answer.hpp"
+#include "core/api/session/output_stream.hpp"
 #include "core/api/session/session_json.hpp"
 #include "core/api/session/text_parts.hpp"
-#include "sdk/base/text.hpp"
 #include "sdk/http/error.hpp"
-#include "sdk/http/ndjson.hpp"
 #include "sdk/http/websocket.hpp"
-#include "sdk/session/frame.hpp"
 
 namespace harena {
 
@@ -24,72 +21,6 @@ using nlohmann::json;
 using session::OutputEvent;
 
 namespace {
-
-constexpr std::string_view kFramesType = "application/vnd.harena.frames";
-
-const char* stream_name(session::Stream stream) { return stream == session::Stream::out ? "stdout" : "stderr"; }
-
-json event_json(const OutputEvent& event) {
-  json line = json::object();
-  if (event.kind == OutputEvent::Kind::exit) line["exit"] = to_json(event.exit);
-  if (event.kind == OutputEvent::Kind::truncated) line["truncated"] = stream_name(event.stream);
-  return line;
-}
-
-/// By hand: this is the line that comes by the hundred megabytes.
-std::string output_line(const OutputEvent& event) {
-  const bool text = is_utf8(event.bytes);
-  std::string line;
-  line.reserve(event.bytes.size() + event.bytes.size() / 2 + 64);
-  line += std::string("{\"stream\":\"") + stream_name(event.stream) + "\",\"offset\":" + std::to_string(event.offset);
-  line += text ? ",\"data\":\"" : ",\"data_b64\":\"";
-  if (text) append_json_text(line, event.bytes);
-  if (!text) line += base64_encode(event.bytes);
-  return line += "\"}\n";
-}
-
-std::string event_line(const OutputEvent& event) {
-  return event.kind == OutputEvent::Kind::output ? output_line(event) : http::ndjson_line(event_json(event));
-}
-
-/// Kinds of binary frames: u8 kind, 3 zero bytes, u32 length, u64 offset (little endian), then the bytes.
-enum class FrameKind : unsigned char { keep_alive = 0, out = 1, err = 2, truncated = 3, exit = 4, error = 5 };
-
-std::string binary_frame(FrameKind kind, std::uint64_t offset, std::string_view bytes) {
-  std::string frame(16, '\0');
-  frame[0] = static_cast<char>(kind);
-  // The upper half of this u64 is the length.
-  session::put_u64(frame.data(), static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(bytes.size()) << 32);
-  session::put_u64(frame.data() + 8, offset);
-  frame.append(bytes);
-  return frame;
-}
-
-std::string event_frame(const OutputEvent& event) {
-  bool is_out = event.stream == session::Stream::out;
-  switch (event.kind) {
-    case OutputEvent::Kind::output: return binary_frame(is_out ? FrameKind::out : FrameKind::err, event.offset, event.bytes);
-    case OutputEvent::Kind::truncated: return binary_frame(FrameKind::truncated, event.offset, stream_name(event.stream));
-    default: return binary_frame(FrameKind::exit, 0, to_json(event.exit).dump());
-  }
-}
-
-Task<Status> copy_events(LiveAnswer& answer, session::OutputReader& output, bool binary) {
-  for (;;) {
-    auto event = co_await output.next();
-    if (!event) {
-      const std::string line = http::ndjson_line(http::error_document(event.error()));
-      // Named first: gcc 12 destroys the temporaries of a ?: inside a co_await twice.
-      std::string bytes = binary ? binary_frame(FrameKind::error, 0, std::string_view(line).substr(0, line.size() - 1)) : line;
-      co_return co_await answer.write(std::move(bytes));
-    }
-    if (event->kind == OutputEvent::Kind::end) co_return ok_status();
-    std::string bytes = binary ? event_frame(*event) : event_line(*event);
-    // While a slow reader takes this, one copy is enough.
-    std::string().swap(event->bytes);
-    HARENA_CO_TRY_STATUS(co_await answer.write(std::move(bytes)));
-  }
-}
 
 Result<session::AttachRequest> parse_attach(const Request& request, bool with_follow) {
   HARENA_TRY(auto query, request.query());
@@ -195,14 +126,6 @@ class Terminal {
   bool exited_ = false;
 };
 
-Task<Status> begin_output(ResponseWriter& response, bool binary) {
-  if (!binary) return http::begin_ndjson(response);
-  http::Headers headers;
-  headers.set("Content-Type", std::string(kFramesType));
-  headers.set("Cache-Control", "no-store");
-  return response.begin(200, std::move(headers));
-}
-
 }  // namespace
 
 Task<Status> command_output(Request& request, ResponseWriter& response, SessionConnector& connector) {
@@ -217,13 +140,9 @@ Task<Status> command_output(Request& request, ResponseWriter& response, SessionC
                              std::to_string(info.stderr_kept) + " bytes");
   }
   HARENA_CO_TRY(auto output, co_await link.client.attach(attach));
-  bool binary = request.header("Accept").value_or("").find(kFramesType) != std::string_view::npos;
-  const std::string stopping = http::ndjson_line(http::error_document(http::stopping_error()));
-  response.set_last_words(binary ? binary_frame(FrameKind::error, 0, std::string_view(stopping).substr(0, stopping.size() - 1)) : stopping);
-  HARENA_CO_TRY_STATUS(co_await begin_output(response, binary));
-  const std::string sign = binary ? binary_frame(FrameKind::keep_alive, 0, {}) : "{}\n";
-  LiveAnswer answer(response, sign);
-  co_return co_await answer.run(copy_events(answer, output, binary));
+  OutputWish wish;
+  wish.background = attach.background;
+  co_return co_await answer_output(request, response, output, std::move(wish));
 }
 
 Task<Status> attach_command(Request& request, ResponseWriter& response, SessionConnector& connector) {

@@ -107,6 +107,8 @@ Result<StartBody> parse_start(const json& body) {
   HARENA_TRY(request.groups, fields.strings("groups"));
   HARENA_TRY(request.op, fields.string("op", ""));
   HARENA_TRY(start.wait, fields.boolean("wait", false));
+  HARENA_TRY(start.attach, fields.boolean("attach", false));
+  if (start.wait && start.attach) return invalid("'wait' and 'attach' are two ways to answer; give one of them");
   HARENA_TRY(request.trusted_tools, fields.boolean("trusted_tools", false));
   HARENA_TRY_STATUS(parse_pty(fields, request));
   HARENA_TRY_STATUS(parse_stdin(fields, start));
@@ -154,7 +156,19 @@ json to_json(const session::FileStat& stat, bool with_name) {
   if (with_name) put_bytes(out, "name", stat.path.substr(stat.path.rfind('/') + 1));
   if (stat.type == session::FileType::symlink) put_bytes(out, "target", stat.target);
   if (!stat.unlisted.empty()) out["unlisted"] = stat.unlisted;
+  if (!stat.xattrs.empty()) out["xattrs"] = xattrs_json(stat.xattrs);
   return out;
+}
+
+json xattrs_json(const std::vector<std::pair<std::string, std::string>>& xattrs) {
+  json all = json::array();
+  for (const auto& [name, value] : xattrs) {
+    json one = json::object();
+    put_bytes(one, "name", name);
+    one["value_b64"] = base64_encode(value);
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 void put_bytes(json& object, const std::string& key, std::string_view bytes) {

@@ -5,6 +5,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/model/json_fields.hpp"
 #include "sdk/http/request.hpp"
@@ -21,6 +23,7 @@ struct StartBody {
   session::StartRequest request;
   std::optional<std::string> stdin_data;
   bool wait = false;
+  bool attach = false;
 };
 
 /// The request's body as an object; invalid_argument otherwise. Empty is {}.
@@ -30,6 +33,8 @@ Result<StartBody> parse_start(const nlohmann::json& body);
 nlohmann::json to_json(const session::CommandInfo& info);
 nlohmann::json to_json(const session::ExitStatus& exit);
 nlohmann::json to_json(const session::FileStat& stat, bool with_name);
+/// [{"name", "value_b64"}, ...]
+nlohmann::json xattrs_json(const std::vector<std::pair<std::string, std::string>>& xattrs);
 
 /// object[key] when it is UTF-8, object[key_b64] when not.
 void put_bytes(nlohmann::json& object, const std::string& key, std::string_view bytes);

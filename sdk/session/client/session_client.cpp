@@ -32,6 +32,9 @@ std::string_view feature_for(FrameType type, const Request& request) {
   if constexpr (std::is_same_v<Request, FileWriteRequest>) {
     if (request.offset) return kFeatureWriteOffset;
   }
+  if constexpr (std::is_same_v<Request, FileListRequest>) {
+    if (!request.xattrs.empty()) return kFeatureListXattrs;
+  }
   return required_feature(type);
 }
 
