@@ -1,11 +1,15 @@
 // What E2B's JavaScript SDK costs over Harena's own API: prints one line a number.
 //   eval "$(harena e2b env --create-key bench)"; HARENA_URL=... HARENA_TOKEN=... NODE_PATH=BUILD/e2b/node/node_modules node sdk_bench.cjs [CASE...]
-// Cases: run, create, files, streams. The template needs bash; run and files compare with a peer on this machine.
-const http = require('node:http')
+// Cases: run, create, files, streams. The template needs bash. run compares with Harena's own API, files with
+// plain_files.cjs: the same calls of the same SDK in the same process, in turns.
+const fs = require('node:fs')
+const os = require('node:os')
+const path = require('node:path')
+const { spawn } = require('node:child_process')
 process.env.E2B_ENVD_RPC_CONNECTIONS ??= '400' // a stream is a connection, and the SDK's own limit is 200
 const { Sandbox } = require('e2b')
 
-const RUNS = 60
+const RUNS = 300
 const GIB = 1 << 30
 const BLOCK = Buffer.alloc(1 << 20, 'x')
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]
@@ -17,11 +21,16 @@ async function timed(work) {
   return Number(process.hrtime.bigint() - began) / 1e6
 }
 
-async function repeated(work) {
-  for (let i = 0; i < 5; i++) await work()
-  const times = []
-  for (let i = 0; i < RUNS; i++) times.push(await timed(work))
-  return median(times)
+/// Medians of both, in turns: what the machine does besides meets them alike.
+async function inTurns(one, other) {
+  const times = [[], []]
+  for (let i = -10; i < RUNS; i++) {
+    for (const [which, work] of [one, other].entries()) {
+      const took = await timed(work)
+      if (i >= 0) times[which].push(took)
+    }
+  }
+  return times.map(median)
 }
 
 async function own(sandbox, path, body) {
@@ -35,8 +44,7 @@ async function own(sandbox, path, body) {
 async function run() {
   const sandbox = await Sandbox.create()
   const argv = ['/bin/bash', '-l', '-c', 'true']
-  const api = await repeated(() => own(sandbox, '/commands', { argv, user: 'user', wait: true }))
-  const sdk = await repeated(() => sandbox.commands.run('true'))
+  const [api, sdk] = await inTurns(() => own(sandbox, '/commands', { argv, user: 'user', wait: true }), () => sandbox.commands.run('true'))
   line('commands.run("true"), Harena\'s own API', api, 'ms')
   line('commands.run("true"), E2B\'s SDK', sdk, 'ms')
   line('  ratio', sdk / api, 'x')
@@ -63,30 +71,42 @@ async function drain(stream) {
   if (size !== GIB) throw new Error(`${size} bytes instead of 1 GiB`)
 }
 
-async function plainServer() {
-  const server = http.createServer(async (request, response) => {
-    if (request.method === 'PUT') { for await (const _ of request); return response.end() }
-    response.writeHead(200)
-    for (let i = 0; i < GIB / BLOCK.length; i++) if (!response.write(BLOCK)) await new Promise((ready) => response.once('drain', ready))
-    response.end()
-  })
-  await new Promise((ready) => server.listen(0, '127.0.0.1', ready))
-  return server
+/// The same SDK with a plain server of its own process, which keeps the file on this machine's disk too.
+async function plainPeer() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'harena-bench-'))
+  const child = spawn(process.execPath, [path.join(__dirname, 'plain_files.cjs'), folder], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const port = await new Promise((ready) => child.stdout.once('data', (text) => ready(Number(text))))
+  const url = `http://127.0.0.1:${port}`
+  const sandbox = await Sandbox.create({ apiUrl: url, sandboxUrl: url })
+  return { sandbox, close: () => { child.stdin.end(); fs.rmSync(folder, { recursive: true }) } }
+}
+
+async function transfer(sandbox) {
+  const write = await timed(() => sandbox.files.write('/tmp/big', blocks(), { requestTimeoutMs: 600_000 }))
+  const read = await timed(async () => drain(await sandbox.files.read('/tmp/big', { format: 'stream' })))
+  return { write, read }
 }
 
 async function files() {
-  const server = await plainServer()
-  const url = `http://127.0.0.1:${server.address().port}/`
-  const put = await timed(() => fetch(url, { method: 'PUT', body: blocks(), duplex: 'half' }))
-  const got = await timed(async () => drain((await fetch(url)).body))
-  server.close()
+  const rounds = 3
+  const peer = await plainPeer()
   const sandbox = await Sandbox.create({ timeoutMs: 600_000 })
-  const write = await timed(() => sandbox.files.write('/tmp/big', blocks(), { requestTimeoutMs: 600_000 }))
-  const read = await timed(async () => drain(await sandbox.files.read('/tmp/big', { format: 'stream' })))
-  for (const [name, mine, plain] of [['files.write', write, put], ['files.read', read, got]]) {
-    line(`${name}, 1 GiB`, GIB / 1048.576 / mine, 'MiB/s')
-    line('  of a plain HTTP server', (100 * plain) / mine, '%')
+  const mine = { write: [], read: [] }
+  const plain = { write: [], read: [] }
+  for (let i = 0; i < rounds; i++) {
+    for (const [who, times] of [[peer.sandbox, plain], [sandbox, mine]]) {
+      const took = await transfer(who)
+      times.write.push(took.write)
+      times.read.push(took.read)
+    }
   }
+  for (const verb of ['write', 'read']) {
+    const [ours, theirs] = [median(mine[verb]), median(plain[verb])]
+    line(`files.${verb}, 1 GiB, a plain HTTP server`, GIB / 1048.576 / theirs, 'MiB/s')
+    line(`files.${verb}, 1 GiB, Harena`, GIB / 1048.576 / ours, 'MiB/s')
+    line('  of the plain server', (100 * theirs) / ours, '%')
+  }
+  peer.close()
   await sandbox.kill()
 }
 

@@ -1,67 +1,72 @@
 #include "plugins/e2b/envd/api_session.hpp"
 
-#include <array>
+#include <vector>
 
 #include "sdk/http/error.hpp"
 
 namespace harena::e2b {
 
-using http::ClientHead;
 using http::Task;
 using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kBlockBytes = 64 * 1024;
+constexpr std::size_t kMaxAnswerBytes = 16 << 20;
+constexpr std::size_t kBlockBytes = 256 * 1024;
 
-ClientHead make_head(std::string method, std::string target, const std::string& credential) {
-  ClientHead head;
-  head.method = std::move(method);
-  head.target = std::move(target);
-  head.headers.add("Host", "harena");
-  head.headers.add("Authorization", "Bearer " + credential);
-  return head;
-}
+std::string text_of(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 /// Passes a body on; an answer that comes before its end is no error of ours, it is read next.
-Task<Status> pass_on(http::ClientConnection& connection, http::BodySource& body) {
-  auto block = std::make_unique<std::array<std::byte, kBlockBytes>>();
+Task<Status> pass_on(frontend::Exchange& exchange, http::BodySource& body) {
+  std::vector<std::byte> block(kBlockBytes);
+  const std::span<std::byte> all(block);
   for (;;) {
-    const std::span<std::byte> all(*block);
     HARENA_CO_TRY(const auto count, co_await body.read_body(all));
     if (count == 0) break;
     const auto part = all.first(count);
-    auto written = co_await connection.write_body(part);
+    auto written = co_await exchange.write_body(part);
     if (!written) co_return ok_status();
   }
-  const http::Headers none;
-  auto finished = co_await connection.finish_body(none);
+  (void)co_await exchange.finish_body();
   co_return ok_status();
 }
 
 }  // namespace
 
-Task<Status> ApiSession::ready() {
-  reason_.clear();
-  if (connection_ && connection_->reusable()) co_return ok_status();
-  connection_.reset();
-  HARENA_CO_TRY(auto stream, co_await connect_());
-  connection_ = std::make_unique<http::ClientConnection>(std::move(stream));
-  co_return ok_status();
+frontend::ApiRequest ApiSession::request(std::string method, std::string target) const {
+  frontend::ApiRequest asked;
+  asked.method = std::move(method);
+  asked.target = std::move(target);
+  asked.token = credential_;
+  return asked;
 }
 
-Task<Result<http::ResponseHead>> ApiSession::begin(ClientHead head, std::string text) {
-  HARENA_CO_TRY_STATUS(co_await ready());
-  if (!text.empty()) head.body = http::BodyKind::length;
-  head.length = text.size();
-  HARENA_CO_TRY_STATUS(co_await connection_->send_head(std::move(head)));
+Task<Result<http::ResponseHead>> ApiSession::begin(frontend::ApiRequest request) {
+  reason_.clear();
+  exchange_.reset();
+  const auto text = std::move(request.text);
+  if (!text.empty()) request.body = http::BodyKind::length;
+  request.length = text.size();
+  HARENA_CO_TRY(exchange_, co_await client_.send(std::move(request)));
   if (!text.empty()) {
-    const auto bytes = std::as_bytes(std::span(text));
-    HARENA_CO_TRY_STATUS(co_await connection_->write_body(bytes));
+    HARENA_CO_TRY_STATUS(co_await exchange_->write_body(text));
+    HARENA_CO_TRY_STATUS(co_await exchange_->finish_body());
   }
-  const http::Headers none;
-  HARENA_CO_TRY_STATUS(co_await connection_->finish_body(none));
-  co_return co_await connection_->read_head();
+  co_return co_await exchange_->read_head();
+}
+
+Task<Result<std::size_t>> ApiSession::read(std::span<std::byte> into) {
+  if (!exchange_) co_return std::size_t{0};
+  auto count = co_await exchange_->read_body(into);
+  if (count && *count == 0) exchange_.reset();
+  co_return count;
+}
+
+Task<Result<std::string>> ApiSession::read_all() {
+  if (!exchange_) co_return std::string();
+  auto text = co_await exchange_->read_all(kMaxAnswerBytes);
+  exchange_.reset();
+  co_return text;
 }
 
 Task<Error> ApiSession::error_of(const http::ResponseHead& head) {
@@ -86,43 +91,52 @@ Task<Result<json>> ApiSession::whole(http::ResponseHead head) {
 }
 
 Task<Result<json>> ApiSession::ask(std::string method, std::string target) {
-  auto head = make_head(std::move(method), std::move(target), credential_);
-  HARENA_CO_TRY(auto answer, co_await begin(std::move(head), std::string()));
+  HARENA_CO_TRY(auto answer, co_await begin(request(std::move(method), std::move(target))));
   co_return co_await whole(std::move(answer));
 }
 
 Task<Result<json>> ApiSession::ask(std::string method, std::string target, json body) {
   ApiBody text;
-  text.text = body.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.text = text_of(body);
   return send(std::move(method), std::move(target), std::move(text));
 }
 
 Task<Result<json>> ApiSession::send(std::string method, std::string target, ApiBody body) {
-  auto head = make_head(std::move(method), std::move(target), credential_);
-  head.headers.add("Content-Type", body.type);
-  HARENA_CO_TRY(auto answer, co_await begin(std::move(head), std::move(body.text)));
+  auto asked = request(std::move(method), std::move(target));
+  asked.headers.add("Content-Type", body.type);
+  asked.text = std::move(body.text);
+  HARENA_CO_TRY(auto answer, co_await begin(std::move(asked)));
   co_return co_await whole(std::move(answer));
 }
 
 Task<Result<json>> ApiSession::upload(std::string method, std::string target, http::BodySource& body) {
-  HARENA_CO_TRY_STATUS(co_await ready());
-  auto head = make_head(std::move(method), std::move(target), credential_);
-  head.headers.add("Content-Type", "application/octet-stream");
-  head.body = http::BodyKind::chunked;
+  auto asked = request(std::move(method), std::move(target));
+  asked.headers.add("Content-Type", "application/octet-stream");
+  asked.body = http::BodyKind::chunked;
   if (const auto length = body.body_length()) {
-    head.body = http::BodyKind::length;
-    head.length = *length;
+    asked.body = http::BodyKind::length;
+    asked.length = *length;
   }
-  HARENA_CO_TRY_STATUS(co_await connection_->send_head(std::move(head)));
-  HARENA_CO_TRY_STATUS(co_await pass_on(*connection_, body));
-  HARENA_CO_TRY(auto answer, co_await connection_->read_head());
+  reason_.clear();
+  exchange_.reset();
+  HARENA_CO_TRY(exchange_, co_await client_.send(std::move(asked)));
+  HARENA_CO_TRY_STATUS(co_await pass_on(*exchange_, body));
+  HARENA_CO_TRY(auto answer, co_await exchange_->read_head());
   co_return co_await whole(std::move(answer));
 }
 
 Task<Result<http::ResponseHead>> ApiSession::open(std::string target, http::Headers headers) {
-  auto head = make_head("GET", std::move(target), credential_);
-  for (const auto& field : headers) head.headers.add(field.name, field.value);
-  co_return co_await begin(std::move(head), std::string());
+  auto asked = request("GET", std::move(target));
+  asked.headers = std::move(headers);
+  return begin(std::move(asked));
+}
+
+Task<Result<http::ResponseHead>> ApiSession::open(std::string target, http::Headers headers, json body) {
+  auto asked = request("POST", std::move(target));
+  asked.headers = std::move(headers);
+  asked.headers.add("Content-Type", "application/json");
+  asked.text = text_of(body);
+  return begin(std::move(asked));
 }
 
 }  // namespace harena::e2b

@@ -47,6 +47,6 @@ Task<Result<std::vector<SandboxAccess>>> CoreSandboxes::all() {
 }
 
 DataPlane::DataPlane(Services& services)
-    : sandboxes_(services), plane_(sandboxes_, [&services] { return services.api.connect(); }, random_, services.clock, services.settings.domain) {}
+    : sandboxes_(services), plane_(sandboxes_, services.api, random_, services.clock, services.settings.domain) {}
 
 }  // namespace harena::e2b

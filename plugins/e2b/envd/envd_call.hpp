@@ -16,9 +16,9 @@ namespace harena::e2b {
 /// Who asks, as which user, and Harena's API. Used by one coroutine at a time.
 class SandboxCall {
  public:
-  /// Borrows `connect`. The user is the sandbox's default one until as_user().
-  SandboxCall(SandboxAccess access, const ApiConnect& connect)
-      : sandbox(std::move(access)), api(connect, sandbox.credential), user_name_(sandbox.default_user) {}
+  /// Borrows the client. The user is the sandbox's default one until as_user().
+  SandboxCall(SandboxAccess access, frontend::ApiClient& client)
+      : sandbox(std::move(access)), api(client, sandbox.credential), user_name_(sandbox.default_user) {}
 
   const SandboxAccess sandbox;
   ApiSession api;
@@ -52,8 +52,8 @@ class SandboxCall {
 class EnvdCall : public SandboxCall {
  public:
   /// Borrows all but the sandbox.
-  EnvdCall(http::Request& asked, http::ResponseWriter& answer, SandboxAccess access, const ApiConnect& connect)
-      : SandboxCall(std::move(access), connect), request(asked), response(answer) {}
+  EnvdCall(http::Request& asked, http::ResponseWriter& answer, SandboxAccess access, frontend::ApiClient& client)
+      : SandboxCall(std::move(access), client), request(asked), response(answer) {}
 
   http::Request& request;
   http::ResponseWriter& response;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "plugins/e2b/envd/connect/first_envelope.hpp"
 #include "plugins/e2b/envd/files/file_routes.hpp"
 #include "plugins/e2b/envd/http/cors.hpp"
 #include "plugins/e2b/envd/http/rest_answer.hpp"
@@ -49,6 +50,11 @@ bool gone(const SandboxAccess& sandbox) {
   return !sandbox.auto_resume || (sandbox.state != "paused" && sandbox.state != "pausing");
 }
 
+/// What most calls are, and the API itself tells whether it can be done.
+bool starts_command(const Destination& to, const Request& request) {
+  return to.port == kEnvdPort && request.path() == "/process.Process/Start" && request.method() == "POST";
+}
+
 }  // namespace
 
 Task<Result<bool>> SandboxPlane::serve(Request& request, ResponseWriter& response) {
@@ -83,24 +89,46 @@ Task<Result<bool>> SandboxPlane::serve_signed(Request& request, ResponseWriter& 
 }
 
 Task<Status> SandboxPlane::serve_for(Destination to, Request& request, ResponseWriter& response) {
+  if (starts_command(to, request)) {
+    auto recent = recent_.find(to.sandbox);
+    if (recent) co_return co_await start_command(std::move(*recent), request, response);
+  }
   auto found = co_await sandboxes_.find(to.sandbox);
   if (!found && found.error().code == ErrorCode::not_found) co_return co_await send_sandbox_gone(response, to.sandbox);
   if (!found) co_return co_await send_rest_error(response, std::move(found).error());
   if (gone(*found)) co_return co_await send_sandbox_gone(response, to.sandbox);
+  recent_.keep(*found);
   if (to.port == kEnvdPort) co_return co_await serve_envd(request, response, std::move(*found));
-  EnvdCall call(request, response, std::move(*found), connect_);
+  EnvdCall call(request, response, std::move(*found), api_);
   co_return co_await forward_port(call, to.port);
+}
+
+/// The API refuses a start in a sandbox that has gone meanwhile: then, before anything was answered, it is looked up after all.
+Task<Status> SandboxPlane::start_command(SandboxAccess recent, Request& request, ResponseWriter& response) {
+  const auto id = recent.id;
+  FirstEnvelope sink(response, [this, id, &response] { return answer_if_gone(id, response); });
+  ResponseWriter open(request, sink);
+  co_return co_await serve_envd(request, open, std::move(recent));
+}
+
+Task<Result<bool>> SandboxPlane::answer_if_gone(std::string id, ResponseWriter& response) {
+  recent_.forget(id);
+  auto found = co_await sandboxes_.find(id);
+  const bool there = found ? !gone(*found) : found.error().code != ErrorCode::not_found;
+  if (there) co_return false;
+  HARENA_CO_TRY_STATUS(co_await send_sandbox_gone(response, id));
+  co_return true;
 }
 
 Task<Status> SandboxPlane::serve_envd(Request& request, ResponseWriter& response, SandboxAccess sandbox) {
   if (is_preflight(request)) co_return co_await answer_preflight(request, response);
   if (!request.headers().contains("Origin")) {
-    EnvdCall call(request, response, std::move(sandbox), connect_);
+    EnvdCall call(request, response, std::move(sandbox), api_);
     co_return co_await route(call);
   }
   CorsSink sink(response);
   ResponseWriter open(request, sink);
-  EnvdCall call(request, open, std::move(sandbox), connect_);
+  EnvdCall call(request, open, std::move(sandbox), api_);
   co_return co_await route(call);
 }
 

@@ -6,6 +6,7 @@
 
 import asyncio
 import inspect
+import json
 import os
 import shlex
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from e2b_paths import BUILD, PYTHON
+from e2b_paths import BUILD, GIVEN, PYTHON, SDK_FOLDER
 from e2b_raw import Raw, kill_all
 from python_image import copy_into, lay_out, libraries
 from tiny_image import make_tiny_image
@@ -54,8 +55,12 @@ def template(harenad, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def e2b_env(harenad, template):
-    """What `harena e2b env` prints, with a new key."""
+def e2b_env(request):
+    """What `harena e2b env` prints, with a new key; as they are given, where another run of pytest started this one (test_spring.py)."""
+    if GIVEN in os.environ:
+        return json.loads(os.environ[GIVEN])
+    request.getfixturevalue("template")
+    harenad = request.getfixturevalue("harenad")
     env = dict(os.environ, HARENA_URL=harenad.url, HARENA_TOKEN=harenad.token)
     printed = subprocess.run([str(BUILD / "bin" / "harena"), "e2b", "env", "--create-key", "tests"], capture_output=True, text=True, env=env)
     assert printed.returncode == 0, printed.stderr
@@ -66,7 +71,7 @@ def e2b_env(harenad, template):
 @pytest.fixture(scope="session")
 def python_sdk(e2b_env):
     """The module e2b, in this process, with the three variables set."""
-    folder = PYTHON
+    folder = Path(os.environ.get(SDK_FOLDER, PYTHON))
     if not (folder / "e2b").exists():
         pytest.skip(NO_SDK.format("Python"))
     sys.path.insert(0, str(folder))

@@ -223,6 +223,27 @@ def test_pause_and_connect(sdk):
     assert 30 < left_s(info) <= 50, "a resume has a fresh end"
 
 
+def test_the_older_name_of_pause(sdk):
+    sandbox = sdk.Sandbox.create()
+    assert sandbox.beta_pause() is True
+    assert str(sandbox.get_info().state.value) == "paused"
+
+
+def test_get_host(sdk):
+    sandbox = sdk.Sandbox.create()
+    assert sandbox.get_host(8080) == f"8080-{sandbox.sandbox_id}.{sandbox.sandbox_domain}"
+
+
+def test_the_mcp_url(sdk):
+    sandbox = sdk.Sandbox.create()
+    assert sandbox.get_mcp_url() == f"https://{sandbox.get_host(50005)}/mcp"
+
+
+def test_no_mcp_token_without_a_gateway(sdk):
+    with pytest.raises(sdk.module.NotFoundException):
+        sdk.Sandbox.create().get_mcp_token()
+
+
 def test_a_second_pause_is_false(sdk):
     sandbox = sdk.Sandbox.create()
     assert sandbox.pause() is True

@@ -172,6 +172,34 @@ def test_close_stdin_through_the_handle(sandbox):
     assert command.wait().stdout.strip() == "5"
 
 
+def stream_in(sdk, target, pid, parts):
+    """`target` is commands or pty. The async SDK has a handle that belongs into a running loop."""
+    if not sdk.is_async:
+        return target.stream_input(pid, parts)
+
+    async def feed():
+        async with target._inner.stream_input(pid) as handle:
+            for part in parts:
+                await handle.send(part)
+
+    return sdk.loop.run_until_complete(feed())
+
+
+def test_stream_input(sdk, sandbox):
+    if not hasattr(sandbox.commands._inner if sdk.is_async else sandbox.commands, "stream_input"):
+        pytest.skip("this release of the SDK has no stream_input")
+    command = run(sandbox, "head -c 12", background=True, stdin=True)
+    stream_in(sdk, sandbox.commands, command.pid, ["one ", b"two ", "three"])
+    assert command.wait().stdout == "one two thre"
+
+
+def test_stream_input_of_nobody(sdk, sandbox):
+    if not hasattr(sandbox.commands._inner if sdk.is_async else sandbox.commands, "stream_input"):
+        pytest.skip("this release of the SDK has no stream_input")
+    with pytest.raises(sdk.module.NotFoundException):
+        stream_in(sdk, sandbox.commands, 999_999, ["x"])
+
+
 def test_half_a_megabyte_of_stdin(sandbox):
     command = run(sandbox, "wc -c", background=True, stdin=True)
     sandbox.commands.send_stdin(command.pid, "x" * 500_000)
@@ -364,6 +392,19 @@ def test_a_terminal(sdk, sandbox):
     else:
         terminal.wait(on_pty=seen.extend)
     assert b"mark42" in seen and b"/dev/pts" in seen
+
+
+def test_stream_input_of_a_terminal(sdk, sandbox):
+    if not hasattr(sandbox.pty._inner if sdk.is_async else sandbox.pty, "stream_input"):
+        pytest.skip("this release of the SDK has no stream_input")
+    seen = bytearray()
+    terminal = sandbox.pty.create(sdk.module.PtySize(rows=24, cols=80), **({"on_data": seen.extend} if sdk.is_async else {}))
+    stream_in(sdk, sandbox.pty, terminal.pid, [b"echo str", b"eam$((3+4)); exit\n"])
+    if sdk.is_async:
+        terminal.wait()
+    else:
+        terminal.wait(on_pty=seen.extend)
+    assert b"stream7" in seen
 
 
 def test_a_terminal_has_a_size_and_gets_another(sdk, sandbox):

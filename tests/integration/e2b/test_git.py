@@ -55,6 +55,18 @@ def test_clone_push_pull(sandbox, repository):
     assert sandbox.files.read(f"{repository}/README.md") == "second\n"
 
 
+def test_remotes(sandbox, repository):
+    sandbox.git.remote_add(repository, "origin", "https://git.example.org/x.git")
+    assert sandbox.git.remote_get(repository, "origin") == "https://git.example.org/x.git"
+    assert sandbox.git.remote_get(repository, "other") is None
+
+
+def test_credentials_are_kept(sandbox):
+    sandbox.git.dangerously_authenticate("ada", "secret", host="git.example.org", protocol="https")
+    asked = sandbox.commands.run("printf 'protocol=https\\nhost=git.example.org\\n\\n' | git credential fill")
+    assert "username=ada\npassword=secret" in asked.stdout
+
+
 def test_restore_and_reset(sandbox, repository):
     sandbox.files.write(f"{repository}/README.md", "changed\n")
     sandbox.git.restore(repository, paths=["README.md"])

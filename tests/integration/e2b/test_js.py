@@ -14,12 +14,12 @@ from e2b_paths import NODE_MODULES
 HERE = Path(__file__).parent / "js"
 CASE = re.compile(r"^test\('((?:[^'\\]|\\.)*)'", re.MULTILINE)
 # Which files also run with the SDK of last spring.
-VERSIONS = {"e2b": "*_cases.cjs", "e2b-spring": "control_cases.cjs"}
+VERSIONS = {"e2b": ("*",), "e2b-spring": ("control", "envd", "method")}
 
 
 def collected():
-    for version, pattern in VERSIONS.items():
-        for file in sorted(HERE.glob(pattern)):
+    for version, stems in VERSIONS.items():
+        for file in sorted(file for stem in stems for file in HERE.glob(f"{stem}_cases.cjs")):
             for name in CASE.findall(file.read_text()):
                 yield pytest.param(version, file.name, name.replace("\\'", "'"), id=f"{version}-{file.stem}-{name}")
 

@@ -125,7 +125,7 @@ Task<Status> Rpc::answer(const google::protobuf::Message& message) {
   co_return co_await response_.send(200, std::move(headers), body);
 }
 
-Task<Status> Rpc::begin() {
+http::Headers Rpc::stream_headers() {
   Status gone = make_error(ErrorCode::unavailable, "the server is being stopped: connect again");
   std::string last_words;
   append_envelope(last_words, kEnvelopeEnd, end_of_stream(gone));
@@ -135,32 +135,36 @@ Task<Status> Rpc::begin() {
   if (gzip_out_) headers.add("Connect-Content-Encoding", "gzip");
   headers.add("Cache-Control", "no-cache, no-transform");
   headers.add("X-Accel-Buffering", "no");
-  co_return co_await response_.begin(200, std::move(headers));
+  return headers;
 }
 
-Task<Status> Rpc::write_envelope(std::uint8_t flags, std::string payload) {
-  std::string bytes;
-  append_envelope(bytes, flags, payload);
-  if (!response_.begun()) {
-    HARENA_CO_TRY_STATUS(co_await begin());
+Task<Status> Rpc::write(std::string_view bytes) {
+  if (!response_.begun()) HARENA_CO_TRY_STATUS(co_await response_.begin(200, stream_headers()));
+  co_return co_await response_.write(bytes);
+}
+
+Status Rpc::enclose(const google::protobuf::Message& message, std::string& out) const {
+  HARENA_TRY(auto payload, encode_message(kind_.codec, message));
+  const bool packed = gzip_out_ && payload.size() >= kWorthGzipBytes;
+  if (packed) {
+    HARENA_TRY(payload, gzip(payload));
   }
+  append_envelope(out, packed ? kEnvelopeCompressed : std::uint8_t{0}, payload);
+  return {};
+}
+
+Task<Status> Rpc::send(const google::protobuf::Message& message) {
+  std::string bytes;
+  HARENA_CO_TRY_STATUS(enclose(message, bytes));
+  auto turn = co_await mutex_.lock();
+  if (ended_) co_return ok_status();
   torn_ = true;
-  auto written = co_await response_.write(bytes);
+  auto written = co_await write(bytes);
   torn_ = false;
   co_return written;
 }
 
-Task<Status> Rpc::send(const google::protobuf::Message& message) {
-  HARENA_CO_TRY(auto payload, encode_message(kind_.codec, message));
-  std::uint8_t flags = 0;
-  if (gzip_out_ && payload.size() >= kWorthGzipBytes) {
-    HARENA_CO_TRY(payload, gzip(payload));
-    flags = kEnvelopeCompressed;
-  }
-  auto turn = co_await mutex_.lock();
-  if (ended_) co_return ok_status();
-  co_return co_await write_envelope(flags, std::move(payload));
-}
+Status Rpc::hold(const google::protobuf::Message& message) { return enclose(message, held_); }
 
 Task<Status> Rpc::end(Status outcome) {
   if (!kind_.streaming) {
@@ -174,7 +178,9 @@ Task<Status> Rpc::end(Status outcome) {
   if (torn_) co_return make_error(ErrorCode::unavailable, "a message was cut in the middle: the connection is broken off");
   auto turn = co_await mutex_.lock();
   ended_ = true;
-  HARENA_CO_TRY_STATUS(co_await write_envelope(kEnvelopeEnd, end_of_stream(outcome)));
+  auto bytes = std::move(held_);
+  append_envelope(bytes, kEnvelopeEnd, end_of_stream(outcome));
+  HARENA_CO_TRY_STATUS(co_await write(bytes));
   co_return co_await response_.finish();
 }
 

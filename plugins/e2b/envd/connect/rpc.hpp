@@ -10,6 +10,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "plugins/e2b/envd/connect/codec.hpp"
 #include "plugins/e2b/envd/connect/envelope.hpp"
@@ -46,6 +47,8 @@ class Rpc {
   http::Task<Status> answer(const google::protobuf::Message& message);
   /// One message of a stream, out at once. Two may be sent at a time; nothing goes out after end().
   http::Task<Status> send(const google::protobuf::Message& message);
+  /// A last message, which goes out along with the end.
+  Status hold(const google::protobuf::Message& message);
   /// Whether send() was called: before, a client expects no keepalive.
   bool begun() const { return response_.begun(); }
   /// The end of a stream, or the error of either kind.
@@ -54,8 +57,10 @@ class Rpc {
  private:
   Status open_timeout();
   Status open_compression();
-  http::Task<Status> begin();
-  http::Task<Status> write_envelope(std::uint8_t flags, std::string payload);
+  http::Headers stream_headers();
+  http::Task<Status> write(std::string_view bytes);
+  /// Appends the message's envelope.
+  Status enclose(const google::protobuf::Message& message, std::string& out) const;
   http::Task<Result<std::optional<Envelope>>> next_envelope();
   Result<std::string> plain(Envelope envelope) const;
 
@@ -69,6 +74,7 @@ class Rpc {
   EnvelopeReader reader_;
   http::AsyncMutex mutex_;
   bool ended_ = false;
+  std::string held_;
   /// A write was cancelled in its middle: nothing may follow.
   bool torn_ = false;
 };

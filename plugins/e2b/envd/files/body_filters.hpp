@@ -56,7 +56,7 @@ class MultipartBody final : public http::BodySource {
   http::Task<Result<MultipartParser::Event>> event();
   http::BodySource& body_;
   MultipartParser parser_;
-  std::vector<std::byte> block_ = std::vector<std::byte>(64 * 1024);
+  std::vector<std::byte> block_ = std::vector<std::byte>(256 * 1024);
   std::string_view rest_;
   bool in_part_ = false;
   http::Headers trailers_;

@@ -134,32 +134,39 @@ Task<Result<json>> stat_file(SandboxCall& call, std::string path, bool follow) {
   co_return co_await call.api.ask("GET", std::move(target));
 }
 
-Task<Result<std::map<std::string, std::string>>> read_metadata(SandboxCall& call, std::string path) {
+std::map<std::string, std::string> metadata_in(const json& answer) {
   std::map<std::string, std::string> all;
-  auto answer = co_await call.api.ask("GET", call.file_target("/xattrs", path));
-  if (!answer) co_return all;  // a file system without them, or a file that went away meanwhile
-  const auto attributes = answer->value("xattrs", json::array());
+  const auto attributes = answer.value("xattrs", json::array());
   for (const auto& attribute : attributes) {
     const auto name = attribute.value("name", "");
     if (!name.starts_with(kMetadataPrefix)) continue;
     const auto value = base64_decode(attribute.value("value_b64", ""));
     if (value) all[as_utf8(name.substr(kMetadataPrefix.size()))] = as_utf8(*value);
   }
-  co_return all;
+  return all;
 }
 
-Task<Result<EntryInfo>> full_entry(SandboxCall& call, json stat, std::string path, StatCache& known) {
+Task<Result<std::map<std::string, std::string>>> read_metadata(SandboxCall& call, std::string path) {
+  auto answer = co_await call.api.ask("GET", call.file_target("/xattrs", path));
+  if (answer) co_return metadata_in(*answer);
+  co_return std::map<std::string, std::string>();  // a file system without them, or a file that went away meanwhile
+}
+
+Task<Result<EntryInfo>> full_entry(SandboxCall& call, json stat, std::string path, StatCache& known, MetadataIn where) {
   auto entry = plain_entry(stat, path);
   HARENA_CO_TRY(const auto* accounts, co_await call.accounts());
   entry.set_owner(accounts->user_name(stat.value("uid", 0u)));
   entry.set_group(accounts->group_name(stat.value("gid", 0u)));
   const auto type = stat.value("type", "");
+  auto metadata = metadata_in(stat);
   known[path] = std::move(stat);
   if (type == "symlink") {
     HARENA_CO_TRY_STATUS(co_await complete_link(call, known, entry, path));
   }
   if (type == "file") {
-    HARENA_CO_TRY(const auto metadata, co_await read_metadata(call, path));
+    if (where == MetadataIn::file) {
+      HARENA_CO_TRY(metadata, co_await read_metadata(call, path));
+    }
     for (const auto& [key, value] : metadata) (*entry.mutable_metadata())[key] = value;
   }
   co_return entry;
@@ -168,7 +175,7 @@ Task<Result<EntryInfo>> full_entry(SandboxCall& call, json stat, std::string pat
 Task<Result<EntryInfo>> entry_at(SandboxCall& call, std::string path) {
   HARENA_CO_TRY(auto stat, co_await stat_file(call, path, false));
   StatCache known;
-  co_return co_await full_entry(call, std::move(stat), std::move(path), known);
+  co_return co_await full_entry(call, std::move(stat), std::move(path), known, MetadataIn::file);
 }
 
 }  // namespace harena::e2b

@@ -31,9 +31,15 @@ http::Task<Result<nlohmann::json>> stat_file(SandboxCall& call, std::string path
 /// Null: there is nothing.
 using StatCache = std::map<std::string, nlohmann::json>;
 
+/// Where an entry's metadata is: in the stat already (a list with ?xattrs=), or to be asked for.
+enum class MetadataIn { stat, file };
+
 /// All of an entry: the names of its owner and group, where a symlink leads and what is there, metadata.
-http::Task<Result<filesystem::EntryInfo>> full_entry(SandboxCall& call, nlohmann::json stat, std::string path, StatCache& known);
+http::Task<Result<filesystem::EntryInfo>> full_entry(SandboxCall& call, nlohmann::json stat, std::string path, StatCache& known,
+                                                     MetadataIn where);
 http::Task<Result<filesystem::EntryInfo>> entry_at(SandboxCall& call, std::string path);
+/// Of the member `xattrs` of an answer of the API. Pure.
+std::map<std::string, std::string> metadata_in(const nlohmann::json& answer);
 /// Metadata of a file; empty where there is none, or no such attributes at all.
 http::Task<Result<std::map<std::string, std::string>>> read_metadata(SandboxCall& call, std::string path);
 

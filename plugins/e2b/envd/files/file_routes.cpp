@@ -186,7 +186,7 @@ Task<Result<json>> compose(EnvdCall& call) {
   }
   Metadata none;
   HARENA_CO_TRY(const auto upload, co_await prepare_upload(call, body["destination"].get<std::string>(), std::move(none)));
-  SandboxCall reader(call.sandbox, call.api.connector());
+  SandboxCall reader(call.sandbox, call.api.client());
   FilesBody joined(reader, sources);
   HARENA_CO_TRY_STATUS(co_await store_upload(call, upload, joined));
   for (const auto& source : std::set<std::string>(sources.begin(), sources.end())) {

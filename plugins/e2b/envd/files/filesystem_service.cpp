@@ -125,7 +125,7 @@ Task<Status> FilesystemService::watch_dir(EnvdCall& call, Rpc& rpc) {
   filesystem::WatchDirRequest request;
   HARENA_CO_TRY_STATUS(co_await rpc.receive(request));
   HARENA_CO_TRY(auto wish, co_await wish_of(call, request));
-  FolderWatch watch(call.sandbox, call.api.connector(), std::move(wish));
+  FolderWatch watch(call.sandbox, call.api.client(), std::move(wish));
   HARENA_CO_TRY_STATUS(co_await watch.open());
   filesystem::WatchDirResponse keepalive;
   keepalive.mutable_keepalive();
@@ -138,7 +138,7 @@ Task<Status> FilesystemService::create_watcher(EnvdCall& call, Rpc& rpc) {
   filesystem::CreateWatcherRequest request;
   HARENA_CO_TRY_STATUS(co_await rpc.receive(request));
   HARENA_CO_TRY(auto wish, co_await wish_of(call, request));
-  auto watch = std::make_unique<FolderWatch>(call.sandbox, call.api.connector(), std::move(wish));
+  auto watch = std::make_unique<FolderWatch>(call.sandbox, call.api.client(), std::move(wish));
   HARENA_CO_TRY_STATUS(co_await watch->open());
   filesystem::CreateWatcherResponse response;
   HARENA_CO_TRY(auto id, co_await watchers_.add(call.sandbox.id, std::move(watch)));

@@ -34,14 +34,14 @@ Task<Result<std::vector<std::string>>> missing_folders(SandboxCall& call, std::s
   co_return missing;
 }
 
-/// The entries of one folder, unsorted pages put together.
-Task<Result<json>> list_folder(SandboxCall& call, const std::string& path) {
+/// The entries of one folder, all pages put together.
+Task<Result<json>> list_pages(SandboxCall& call, std::string target) {
   json all = json::array();
   std::string cursor;
   do {
-    auto target = call.file_target("/list", path) + "&limit=" + std::to_string(kPageEntries);
-    if (!cursor.empty()) target += "&cursor=" + percent_encode(cursor);
-    HARENA_CO_TRY(auto page, co_await call.api.ask("GET", std::move(target)));
+    auto page_target = target;
+    if (!cursor.empty()) page_target += "&cursor=" + percent_encode(cursor);
+    HARENA_CO_TRY(auto page, co_await call.api.ask("GET", std::move(page_target)));
     for (auto& entry : page["entries"]) all.push_back(std::move(entry));
     cursor = page.value("next_cursor", "");
   } while (!cursor.empty());
@@ -53,7 +53,7 @@ class Lister {
   Lister(SandboxCall& call, std::uint32_t depth) : call_(call), depth_(depth) {}
 
   Task<Status> list(std::string folder, std::uint32_t level) {
-    auto entries = co_await list_folder(call_, folder);
+    auto entries = co_await list_folder(folder);
     if (!entries) {
       // A folder that went away meanwhile isn't an error of the tree's; the one that was asked for is.
       if (level > 1 && entries.error().code == ErrorCode::not_found) co_return ok_status();
@@ -63,7 +63,7 @@ class Lister {
       const auto name = bytes_member(stat, "name");
       const auto path = (folder == "/" ? "" : folder) + "/" + name;
       const bool deeper = stat.value("type", "") == "dir" && level < depth_;
-      HARENA_CO_TRY(auto entry, co_await full_entry(call_, std::move(stat), path, known_));
+      HARENA_CO_TRY(auto entry, co_await full_entry(call_, std::move(stat), path, known_, metadata_));
       found.push_back(std::move(entry));
       if (deeper) {
         HARENA_CO_TRY_STATUS(co_await list(path, level + 1));
@@ -75,9 +75,22 @@ class Lister {
   std::vector<EntryInfo> found;
 
  private:
+  /// With metadata, unless it can't be had so: from a sandbox that outlived an upgrade, and from one with more attributes than a page holds.
+  Task<Result<json>> list_folder(const std::string& folder) {
+    const auto target = call_.file_target("/list", folder) + "&limit=" + std::to_string(kPageEntries);
+    if (metadata_ == MetadataIn::stat) {
+      auto listed = co_await list_pages(call_, target + "&xattrs=" + std::string(kMetadataPrefix));
+      const bool without = !listed && (listed.error().code == ErrorCode::unimplemented || listed.error().code == ErrorCode::resource_exhausted);
+      if (!without) co_return listed;
+      metadata_ = MetadataIn::file;
+    }
+    co_return co_await list_pages(call_, target);
+  }
+
   SandboxCall& call_;
   std::uint32_t depth_;
   StatCache known_;
+  MetadataIn metadata_ = MetadataIn::stat;
 };
 
 }  // namespace

@@ -28,9 +28,9 @@ bool on_network_mount(std::string_view mountinfo, std::string_view path);
 /// A folder that is being watched, on a connection of its own.
 class FolderWatch {
  public:
-  /// Borrows `connect`.
-  FolderWatch(SandboxAccess sandbox, const ApiConnect& connect, WatchWish wish)
-      : wish_(std::move(wish)), watched_(sandbox, connect), looked_(std::move(sandbox), connect) {}
+  /// Borrows the client.
+  FolderWatch(SandboxAccess sandbox, frontend::ApiClient& client, WatchWish wish)
+      : wish_(std::move(wish)), watched_(sandbox, client), looked_(std::move(sandbox), client) {}
 
   /// Returns when nothing can be missed any more. not_found, invalid_argument (no folder; a network mount that wasn't allowed).
   http::Task<Status> open();

@@ -151,7 +151,7 @@ class Forward {
 };
 
 Task<Status> try_once(EnvdCall& call, std::uint16_t port, bool& closed) {
-  HARENA_CO_TRY(auto stream, co_await call.api.connector()());
+  HARENA_CO_TRY(auto stream, co_await call.api.client().connect());
   Forward forward(call, port, std::move(stream));
   co_return co_await forward.run(closed);
 }

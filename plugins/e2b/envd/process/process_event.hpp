@@ -30,7 +30,7 @@ std::optional<std::string> tag_of(const nlohmann::json& command);
 
 /// One frame of the API's output stream (docs/session-protocol.md, "Output frames of the HTTP API").
 struct OutputFrame {
-  enum class Kind : std::uint8_t { alive = 0, out = 1, err = 2, truncated = 3, exit = 4, error = 5 };
+  enum class Kind : std::uint8_t { alive = 0, out = 1, err = 2, truncated = 3, exit = 4, error = 5, started = 6 };
   Kind kind = Kind::alive;
   std::string payload;
 };

@@ -96,15 +96,20 @@ Task<Status> ProcessService::start(EnvdCall& call, Rpc& rpc) {
     HARENA_CO_TRY(context.op, tagged_op(request.tag(), random_.hex(kUniqueBytes)));
   }
   HARENA_CO_TRY(auto body, start_body(request, context));
-  auto started = co_await call.api.ask("POST", call.target("/commands"), std::move(body));
-  if (!started) co_return start_error(std::move(started).error(), call.api.reason(), request, context);
-  auto command = followed(*started);
+  body["attach"] = true;
+  HARENA_CO_TRY(const auto head, co_await call.api.open(call.target("/commands"), frames_wanted(), std::move(body)));
+  if (head.status != 200) {
+    auto error = co_await call.api.error_of(head);
+    co_return start_error(std::move(error), call.api.reason(), request, context);
+  }
+  CommandOutput output(call.api);
+  HARENA_CO_TRY(auto command, co_await read_started(output));
   command.pty = request.has_pty();
   notes_.keep(call.sandbox.id, command.id, request.process());
   process::StartResponse keepalive;
   keepalive.mutable_event()->mutable_keepalive();
   // The timeout is the command's own: its end comes as the stream's error, after what it printed until then.
-  co_return co_await run_live(rpc, follow_command<process::StartResponse>(call, rpc, std::move(command)), keepalive, std::nullopt);
+  co_return co_await run_live(rpc, follow_command<process::StartResponse>(rpc, std::move(command), std::move(output)), keepalive, std::nullopt);
 }
 
 Task<Status> ProcessService::connect(EnvdCall& call, Rpc& rpc) {
@@ -112,13 +117,14 @@ Task<Status> ProcessService::connect(EnvdCall& call, Rpc& rpc) {
   HARENA_CO_TRY_STATUS(co_await rpc.receive(request));
   HARENA_CO_TRY(const auto found, co_await find_command(call, request.process(), Wanted::running_or_just_ended));
   auto command = followed(found);
-  command.stdout_offset = found.value("stdout_bytes", std::uint64_t{0});
-  command.stderr_offset = found.value("stderr_bytes", std::uint64_t{0});
+  HARENA_CO_TRY_STATUS(co_await open_output(call, command, found.value("stdout_bytes", std::uint64_t{0}),
+                                            found.value("stderr_bytes", std::uint64_t{0})));
+  CommandOutput output(call.api);
   process::ConnectResponse keepalive;
   keepalive.mutable_event()->mutable_keepalive();
   std::optional<std::chrono::milliseconds> deadline = rpc.timeout();
   if (deadline && deadline->count() == 0) deadline.reset();
-  co_return co_await run_live(rpc, follow_command<process::ConnectResponse>(call, rpc, std::move(command)), keepalive, deadline);
+  co_return co_await run_live(rpc, follow_command<process::ConnectResponse>(rpc, std::move(command), std::move(output)), keepalive, deadline);
 }
 
 Task<Status> ProcessService::update(EnvdCall& call, Rpc& rpc) {
