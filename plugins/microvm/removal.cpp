@@ -42,7 +42,6 @@ Status MicrovmBackend::remove(Engine& engine, const std::string& id, std::int64_
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
   HARENA_TRY_STATUS(end_machine(engine.cgroups, id, state.machine, deadline));
   fault_point("microvm.remove.machine");
-  HARENA_TRY_STATUS(engine.cgroups.end_sandbox(id, deadline));
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   if (!record) return {};
   if (!state.state_dir.empty()) {

@@ -24,6 +24,9 @@
 namespace harena::microvm {
 namespace {
 
+/// What an error has of the console.
+constexpr std::size_t kToldConsoleBytes = 500;
+
 Status check_room(const std::string& folder, std::int64_t bytes, const char* what) {
   struct statvfs room{};
   if (::statvfs(folder.c_str(), &room) != 0) return errno_error(errno, "looking at " + folder);
@@ -70,8 +73,12 @@ Result<json> Machine::start() {
     }
   }));
   HARENA_TRY(names_, FileNames::in(config_.vm_dir));
-  HARENA_TRY(json told, config_.from.empty() ? boot() : start_from_image());
-  HARENA_TRY_STATUS(open_endpoint());
+  auto told = config_.from.empty() ? boot() : start_from_image();
+  if (told.ok()) {
+    HARENA_TRY_STATUS(open_endpoint());
+  } else if (!console_text_.empty()) {
+    told.error().message += "; the guest's console: " + console_text_.substr(console_text_.size() > kToldConsoleBytes ? console_text_.size() - kToldConsoleBytes : 0);
+  }
   return told;
 }
 
@@ -139,13 +146,8 @@ Result<json> Machine::configure() {
   request.pids_max = static_cast<std::uint64_t>(config_.pids);
   request.rlimits = config_.rlimits;
   request.readonly_root = config_.readonly_root;
-  auto bytes = ask(request, config_.start_timeout_ms, "starting the guest");
-  if (!bytes.ok()) {
-    Error why = std::move(bytes).error();
-    if (!console_text_.empty()) why.message += "; the guest's console: " + console_text_.substr(console_text_.size() > 500 ? console_text_.size() - 500 : 0);
-    return why;
-  }
-  HARENA_TRY(const auto answer, session::decode<session::ConfigureAnswer>(*bytes));
+  HARENA_TRY(const std::string bytes, ask(request, config_.start_timeout_ms, "starting the guest"));
+  HARENA_TRY(const auto answer, session::decode<session::ConfigureAnswer>(bytes));
   return json{{"kernel", answer.kernel}, {"agent", answer.build}, {"kernel_us", answer.kernel_us}, {"agent_us", answer.agent_us},
               {"configure_us", answer.configure_us}};
 }
