@@ -264,6 +264,29 @@ TEST_F(BridgeTest, ConnectionsLiveOnWhenTheVmmIsReplaced) {
   EXPECT_TRUE(got == bytes);
 }
 
+/// Its first stream has the number of one that the guest has answered on already.
+TEST_F(BridgeTest, ACloneAnswersAHostThatCountsItsStreamsFromTheBeginning) {
+  auto [guest_outer, guest_end] = channel_pair();
+  const auto answer = [](FrameType, std::string, const AgentReply& reply) { reply(std::string("answer")); };
+  guest_ = *ChannelBridge::in_guest(std::move(guest_end), folder_ + "/shim.sock", answer);
+  for (int life = 0; life < 3; ++life) {
+    host_ = *ChannelBridge::on_host(random_);
+    auto [ours, vmm] = channel_pair();
+    host_->replace_channel(std::move(ours), LinkStart::new_epoch);
+    std::optional<bool> answered;
+    host_->ask(MetricsRequest{}, 5'000, [&](Result<std::string> got) { answered = got.ok() && *got == "answer"; });
+    run_until([&] {
+      for (const auto& [from, to] : {std::pair(vmm.get(), guest_outer.get()), std::pair(guest_outer.get(), vmm.get())}) {
+        char buffer[4096];
+        const auto count = ::recv(from, buffer, sizeof buffer, MSG_DONTWAIT);
+        if (count > 0) (void)::send(to, buffer, static_cast<std::size_t>(count), MSG_NOSIGNAL);
+      }
+      return answered.has_value();
+    });
+    EXPECT_EQ(answered, true) << "life " << life;
+  }
+}
+
 TEST_F(BridgeTest, AGuestThatSpeaksNonsenseIsCutOff) {
   auto [a, b] = channel_pair();
   host_->replace_channel(std::move(a), LinkStart::new_epoch);

@@ -39,7 +39,9 @@ void MessagePeer::send_message(std::string bytes) {
 void MessagePeer::on_writable() {
   if (out_.empty()) return;
   out_.erase(0, host_.tunnel().send(stream_, out_));
-  if (out_.empty()) host_.tunnel().end(stream_);
+  if (!out_.empty()) return;
+  host_.tunnel().end(stream_);
+  on_sent();
 }
 
 AskPeer::AskPeer(PeerHost& host, StreamId stream, FrameType type, const std::string& payload, AgentReply reply)

@@ -92,6 +92,8 @@ class MessagePeer : public Peer {
   /// Sends all of it and then the end.
   void send_message(std::string bytes);
   virtual void on_message(FrameType type, std::string payload) = 0;
+  /// All of send_message() is on its way.
+  virtual void on_sent() {}
   /// The peer sent what isn't a message.
   virtual void on_nonsense(const Error& why) = 0;
 
@@ -128,6 +130,8 @@ class CallPeer final : public MessagePeer {
   void reply(const Result<std::string>& result);
 
  private:
+  /// Nothing comes after the answer; and a clone's host, which counts its streams from the beginning, may use the number again.
+  void on_sent() override { host_.drop(stream_); }
   void on_message(FrameType type, std::string payload) override;
   void on_nonsense(const Error& why) override;
   Handler handler_;
