@@ -13,7 +13,16 @@ from e2b_paths import NODE_MODULES
 
 HERE = Path(__file__).parent / "js"
 CASE = re.compile(r"^test\('((?:[^'\\]|\\.)*)'", re.MULTILINE)
-# Which files also run with the SDK of last spring.
+# What the release of last spring hasn't got, and what it does wrong by itself.
+NOT_IN_SPRING = {
+    "a character cut between two writes": "it decodes each piece of output alone",
+    "metadata": "files have no metadata there",
+    "files: list of a hundred with metadata": "files have no metadata there",
+    "watch with entries": "it can't ask for entries",
+    "sendStdin and closeStdin of a handle": "handles have neither there",
+    "sandbox: fork keeps files": "it can't fork",
+}
+# Which files run with which release.
 VERSIONS = {"e2b": ("*",), "e2b-spring": ("control", "envd", "method")}
 
 
@@ -21,7 +30,8 @@ def collected():
     for version, stems in VERSIONS.items():
         for file in sorted(file for stem in stems for file in HERE.glob(f"{stem}_cases.cjs")):
             for name in CASE.findall(file.read_text()):
-                yield pytest.param(version, file.name, name.replace("\\'", "'"), id=f"{version}-{file.stem}-{name}")
+                if version == "e2b" or name not in NOT_IN_SPRING:
+                    yield pytest.param(version, file.name, name.replace("\\'", "'"), id=f"{version}-{file.stem}-{name}")
 
 
 @pytest.fixture(scope="session")

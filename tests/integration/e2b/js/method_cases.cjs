@@ -162,7 +162,7 @@ test('callbacks of connect', async ({ Sandbox, assert }) => {
   const first = await sandbox.commands.run('read line; echo got $line', { background: true, stdin: true })
   const heard = []
   const second = await sandbox.commands.connect(first.pid, { onStdout: (text) => heard.push(text) })
-  await first.sendStdin('word\n')
+  await sandbox.commands.sendStdin(first.pid, 'word\n')
   await second.wait()
   assert.equal(heard.join(''), 'got word\n')
 })
