@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "plugins/microvm/errors.hpp"
-#include "plugins/microvm/host_clock.hpp"
 #include "plugins/microvm/probe.hpp"
+#include "sdk/support/tsc_rate.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -43,7 +43,7 @@ Result<MicrovmBackend::Engine*> MicrovmBackend::engine() {
   if (accelerator.accelerator == Accelerator::tcg) {
     host_.warning("microVMs run under QEMU's emulation, several times slower than with KVM: " + accelerator.why);
   }
-  auto made = std::make_unique<Engine>(Engine{std::move(cgroups), std::move(held), accelerator, measure_tsc_khz(), nullptr});
+  auto made = std::make_unique<Engine>(Engine{std::move(cgroups), std::move(held), accelerator, static_cast<std::int64_t>(tsc_rate_khz()), nullptr});
   made->watcher = std::make_unique<ExitWatcher>([this](const std::string& id) { on_exit(id); });
   engine_ = std::move(made);
   return engine_.get();

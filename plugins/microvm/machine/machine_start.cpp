@@ -99,10 +99,10 @@ Status Machine::make_disk() {
 VmmSpec Machine::spec(bool incoming, const std::vector<DiskFile>& disk) const {
   VmmSpec spec{.program = config_.qemu, .firmware_dir = config_.firmware_dir, .jail_dir = config_.run_dir + "/jail",
                .log_path = path("vmm.log"), .kernel = config_.kernel, .initramfs = config_.initramfs};
-  spec.command_line = "console=ttyS0 quiet panic=-1 no_timer_check";
+  spec.command_line = "console=ttyS0 quiet panic=-1 reboot=t";
   if (config_.accelerator == Accelerator::tcg && config_.tsc_khz > 0) {
     // Under load the kernel's own calibration against the emulated PIT fails, and the boot hangs.
-    spec.command_line += " tsc_early_khz=" + std::to_string(config_.tsc_khz);
+    spec.command_line += " no_timer_check tsc=reliable tsc_early_khz=" + std::to_string(config_.tsc_khz);
   }
   spec.accelerator = config_.accelerator;
   spec.cpu_model = config_.cpu_model;

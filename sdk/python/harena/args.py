@@ -105,8 +105,15 @@ class ContainerArgs(SandboxArgs):
 class MicroVMArgs(SandboxArgs):
     backend: ClassVar[str] = "microvm"
 
-    cpu: Optional[float] = _param("virtual CPUs")
-    memory: Optional[Size] = _param("memory of the guest")
+    cpu: Optional[float] = _param("cores, also parts of one; as many virtual CPUs, rounded up")
+    memory: Optional[Size] = _param("RAM of the machine, 512 MiB when not given")
+    disk: Optional[Size] = _param("size of the writable disk, 4 GiB when not given")
+    pids: Optional[int] = _param("processes and threads at once")
+    open_files: Optional[int] = _param("open files of one process")
+    hostname: Optional[str] = _param("the sandbox's id when not given")
+    env: Optional[Dict[str, str]] = _param("environment of every command")
+    user: Optional[str] = _param("user of commands that name none")
+    readonly_rootfs: Optional[bool] = _param("the root file system can't be written")
 
 
 @dataclass

@@ -1,0 +1,86 @@
+#include "plugins/microvm/machine/machine_image.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "plugins/microvm/machine/qcow2_file.hpp"
+
+namespace harena::microvm {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ImageFolder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/harena-image-XXXXXX";
+    folder_ = ::mkdtemp(name);
+    fs::create_directories(folder_ + "/a");
+    fs::create_directories(folder_ + "/b");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  void put(const std::string& name, const std::string& text) { std::ofstream(folder_ + "/" + name) << text; }
+  MachineImage image() {
+    MachineImage image{.ram = "ram.1", .delta = "delta.4", .state = "state.3", .disk = {{"disk.2", false}, {"disk.5", true}}};
+    image.layers = {"sha256:1"};
+    image.vmm = "qemu 7.2.22";
+    for (const auto& file : image.files()) put("a/" + file, file);
+    return image;
+  }
+  std::string folder_;
+};
+
+TEST_F(ImageFolder, IsNoneWithoutItsManifest) {
+  const auto made = image();
+  EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::not_found);
+  ASSERT_TRUE(made.write(folder_ + "/a").ok());
+  auto read = MachineImage::read(folder_ + "/a");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->files(), made.files());
+  EXPECT_EQ(read->disk.back().overlay, true);
+  ASSERT_TRUE(MachineImage::forget(folder_ + "/a").ok());
+  ASSERT_TRUE(MachineImage::forget(folder_ + "/a").ok());
+  EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::not_found);
+}
+
+TEST_F(ImageFolder, AdoptedFilesOutliveWhereTheyCameFrom) {
+  const auto made = image();
+  put("b/disk.7", "in use");
+  auto names = FileNames::in(folder_ + "/b");
+  ASSERT_TRUE(names.ok());
+  auto mine = adopt_image(made, folder_ + "/a", folder_ + "/b", *names);
+  ASSERT_TRUE(mine.ok()) << mine.error().message;
+  fs::remove_all(folder_ + "/a");
+  for (const auto& file : mine->files()) {
+    EXPECT_TRUE(fs::exists(folder_ + "/b/" + file)) << file;
+    EXPECT_NE(file, "disk.7");
+  }
+}
+
+TEST_F(ImageFolder, NamesThatLeaveTheFolderAreRefused) {
+  for (const char* name : {"../x", "/etc/passwd", "a/b", ".hidden", ""}) {
+    auto evil = image();
+    evil.ram = name;
+    ASSERT_TRUE(evil.write(folder_ + "/a").ok());
+    EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::data_loss) << name;
+  }
+  put("a/manifest.json", R"({"harena_machine_image": 99})");
+  EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::failed_precondition);
+}
+
+TEST_F(ImageFolder, AnOverlayIsOfAWholeNumberOfSectors) {
+  EXPECT_TRUE(make_qcow2_overlay(folder_ + "/o", 64 << 20).ok());
+  EXPECT_EQ(make_qcow2_overlay(folder_ + "/o", 64 << 20).error().code, ErrorCode::already_exists);
+  for (std::int64_t bytes : {std::int64_t{0}, std::int64_t{-512}, std::int64_t{1000}, std::int64_t{9} << 40}) {
+    EXPECT_EQ(make_qcow2_overlay(folder_ + "/p", bytes).error().code, ErrorCode::invalid_argument) << bytes;
+  }
+  std::ifstream file(folder_ + "/o", std::ios::binary);
+  char magic[4];
+  file.read(magic, 4);
+  EXPECT_EQ(std::string(magic, 4), "QFI\xfb");
+}
+
+}  // namespace
+}  // namespace harena::microvm

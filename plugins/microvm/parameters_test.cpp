@@ -1,0 +1,74 @@
+#include "plugins/microvm/parameters.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plugins/microvm/sandbox_state.hpp"
+#include "plugins/microvm/settings.hpp"
+#include "plugins/microvm/user_pool.hpp"
+
+namespace harena::microvm {
+namespace {
+
+TEST(MicrovmParameters, SizesAreWholeMebibytesAndCpusWholeCores) {
+  auto parsed = parse_parameters({{"memory", "200000001"}, {"cpu", 1.5}, {"disk_bytes", 16777217}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->memory_bytes % (1 << 20), 0);
+  EXPECT_GE(parsed->memory_bytes, 200000001);
+  EXPECT_EQ(parsed->cpus(), 2);
+  EXPECT_EQ(parsed->disk_bytes, 17 << 20);
+}
+
+TEST(MicrovmParameters, WhatIsWrongIsNamed) {
+  const std::pair<json, const char*> wrong[] = {
+      {{{"memory", "64MiB"}}, "memory"},       {{{"memory", -1}}, "memory"},        {{{"memory", nullptr}}, "memory"},
+      {{{"memory_bytes", 1.5}}, "memory_bytes"}, {{{"cpu", 0}}, "cpu"},             {{{"cpu", "two"}}, "cpu"},
+      {{{"disk", "1PiB"}}, "disk"},            {{{"pids", 0}}, "pids"},             {{{"hostname", "-x"}}, "hostname"},
+      {{{"env", {{"A=B", "c"}}}}, "env.A=B"},  {{{"user", std::string("a\0b", 3)}}, "user"}, {{{"memroy", 1}}, "memroy"},
+      {{{"memory", "1GiB"}, {"memory_bytes", 1 << 30}}, "memory_bytes"}, {{{"readonly_rootfs", 1}}, "readonly_rootfs"}};
+  for (const auto& [params, name] : wrong) {
+    auto parsed = parse_parameters(params);
+    ASSERT_FALSE(parsed.ok()) << params.dump();
+    EXPECT_EQ(parsed.error().code, ErrorCode::invalid_argument) << params.dump();
+    EXPECT_NE(parsed.error().message.find(name), std::string::npos) << parsed.error().message;
+  }
+}
+
+TEST(MicrovmParameters, WhatItCantDoIsRefusedAndItsAbsenceIsFine) {
+  for (const json& params : {json{{"gpu", 1}}, json{{"devices", {"/dev/kvm"}}}, json{{"mounts", {1}}}, json{{"privileged", true}},
+                             json{{"network", {{"mode", "open"}}}}, json{{"network", {{"allow", {"1.1.1.1"}}}}}}) {
+    auto parsed = parse_parameters(params);
+    ASSERT_FALSE(parsed.ok()) << params.dump();
+    EXPECT_EQ(parsed.error().code, ErrorCode::unimplemented) << params.dump();
+  }
+  EXPECT_TRUE(parse_parameters({{"devices", json::array()}, {"privileged", false}, {"network", {{"mode", "none"}}}}).ok());
+}
+
+TEST(MicrovmSettings, TheSchemasDefaultsAreThoseOfTheCode) {
+  const json schema = json::parse(kSettingsSchema);
+  EXPECT_EQ(schema["properties"]["uid_base"]["default"], kDefaultUidBase);
+  EXPECT_EQ(schema["properties"]["uids"]["default"], kDefaultUids);
+  EXPECT_EQ(schema["properties"]["overhead_mib"]["default"], kDefaultOverheadMib);
+  EXPECT_EQ(parameters_schema()["properties"]["pids"]["default"], kDefaultPids);
+}
+
+TEST(MicrovmUsers, EachIsGivenOnce) {
+  UserPool pool(5000, 3);
+  EXPECT_EQ(*pool.acquire(), 5000u);
+  pool.acquire_exactly(5001);
+  EXPECT_EQ(*pool.acquire(), 5002u);
+  EXPECT_EQ(pool.acquire().error().code, ErrorCode::resource_exhausted);
+  pool.release(5001);
+  EXPECT_EQ(*pool.acquire(), 5001u);
+}
+
+TEST(MicrovmState, IsReadAgainAndNothingElse) {
+  SandboxState state{.boot = "b", .machine = {7, 8}, .uid = 9, .run_dir = "/r", .state_dir = "/s"};
+  auto read = SandboxState::decode(state.encode());
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->machine, state.machine);
+  EXPECT_EQ(SandboxState::decode("{}").error().code, ErrorCode::data_loss);
+  EXPECT_EQ(SandboxState::decode(R"({"version": 2})").error().code, ErrorCode::failed_precondition);
+}
+
+}  // namespace
+}  // namespace harena::microvm

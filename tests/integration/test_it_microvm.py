@@ -1,0 +1,253 @@
+"""The backend microvm through harenad: real machines under QEMU, with or without KVM. What pause, snapshot, fork and rollback keep, who a clone is,
+and what a crash of each process leaves.
+
+The long forms (200 pauses, forks of 16, two minutes of standing still) run with HARENA_LONG_TESTS=1."""
+
+import os
+import signal
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+import harena
+from harenad_process import IMAGE
+from microvm_support import census, microvm_daemon, remove_groups
+from tiny_image import make_tiny_image
+
+LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
+
+
+@pytest.fixture(scope="module")
+def vms():
+    """A daemon of this module's own, with root/tiny:v1."""
+    folder = tempfile.mkdtemp(prefix="harena-vm-")
+    try:
+        daemon = microvm_daemon(folder)
+        daemon.start()
+        try:
+            make_tiny_image(Path(folder) / "tiny")
+            with daemon.client() as client:
+                client.images.import_image(IMAGE, folder=str(Path(folder) / "tiny"))
+            yield daemon
+            if daemon.process is None:
+                daemon.start()
+            with daemon.client() as client:
+                for sandbox in client.list(states=["creating", "running", "pausing", "paused", "resuming"]):
+                    sandbox.stop()
+        finally:
+            daemon.stop()
+        left = census()
+        assert left["processes"] == [] and left["mounts"] == [], left
+        remove_groups()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def api(vms):
+    with vms.client() as client:
+        yield client
+
+
+def make(client, **params):
+    return client.create(harena.MicroVMArgs(image=IMAGE, memory="192MiB", disk="64MiB", **params))
+
+
+@pytest.fixture
+def machine(api):
+    one = make(api)
+    yield one
+    one.stop()
+
+
+def lines(sandbox, text):
+    return sandbox.run_shell(text, check=True).stdout
+
+
+def vmm_pids(sandbox):
+    return [int(pid) for pid in Path(f"/proc/{sandbox.info.raw['details']['machine_pid']}/task/"
+                                     f"{sandbox.info.raw['details']['machine_pid']}/children").read_text().split()]
+
+
+def wait_state(sandbox, state):
+    deadline = time.monotonic() + 30
+    while sandbox.refresh().state != state:
+        assert time.monotonic() < deadline, sandbox.info.raw
+        time.sleep(0.05)
+    return sandbox.info
+
+
+def test_a_kernel_of_its_own(api, machine):
+    assert lines(machine, "uname -r") != os.uname().release + "\n"
+    assert lines(machine, "id -u; hostname") == f"0\n{machine.id}\n"
+    assert machine.info.raw["details"]["accelerator"] in ("kvm", "tcg")
+    assert "pids" in machine.usage()
+
+
+def test_the_vmm_is_confined(machine):
+    (pid,) = vmm_pids(machine)
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    uids = set(status["Uid"].split())
+    assert len(uids) == 1 and int(uids.pop()) >= 1000
+    assert int(status["CapEff"], 16) == 0 and int(status["CapPrm"], 16) == 0
+    assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2"
+    for namespace in ("mnt", "net", "ipc", "uts"):
+        assert os.readlink(f"/proc/{pid}/ns/{namespace}") != os.readlink(f"/proc/self/ns/{namespace}"), namespace
+    assert sorted(os.listdir(f"/proc/{pid}/root")) >= ["dev"] and not os.path.exists(f"/proc/{pid}/root/etc/passwd")
+    assert not os.path.exists(f"/proc/{pid}/root/proc") and not os.path.exists(f"/proc/{pid}/root/root")
+
+
+def test_pause_and_resume_in_the_middle_of_a_command(machine):
+    command = machine.start("i=0; while [ $i -lt 40 ]; do i=$((i+1)); echo $i; sleep 0.05; done")
+    for _ in range(200 if LONG else 8):
+        machine.pause()
+        assert vmm_pids(machine) == []
+        machine.resume()
+    result = command.result()
+    assert result.exit.code == 0 and result.stdout == "".join(f"{i}\n" for i in range(1, 41))
+
+
+def test_use_resumes(machine):
+    lines(machine, "echo kept > /dev/shm/memory; echo kept > /root/unsynced")
+    machine.pause()
+    assert lines(machine, "cat /dev/shm/memory /root/unsynced") == "kept\nkept\n"
+
+
+def test_the_clock_is_right_and_sleeps_dont_end_early(machine):
+    command = machine.start("cut -d' ' -f1 /proc/uptime; sleep 3; cut -d' ' -f1 /proc/uptime")
+    time.sleep(0.5)  # the standing still itself is what is tried
+    machine.pause()
+    time.sleep(120 if LONG else 5)
+    machine.resume()
+    seen = int(lines(machine, "date +%s"))
+    assert abs(seen - time.time()) <= 2
+    began, ended = map(float, command.result().stdout.split())
+    assert ended - began >= 2.99
+
+
+def test_children_have_the_memory_and_are_others(machine):
+    # A process with a variable that is nowhere but in its memory.
+    lines(machine, "mkfifo /tmp/ask /tmp/answer; secret=$RANDOM$$; echo $secret > /tmp/secret;"
+                   "(while read question < /tmp/ask; do echo $secret > /tmp/answer; done) > /dev/null 2>&1 &")
+    secret = lines(machine, "echo ? > /tmp/ask; cat /tmp/answer")
+    children = machine.fork(count=16 if LONG else 3)
+    try:
+        everyone = [machine, *children]
+        assert [lines(one, "echo ? > /tmp/ask; cat /tmp/answer") for one in everyone] == [secret] * len(everyone)
+        for question in ("cat /proc/sys/kernel/random/uuid", "head -c 16 /dev/urandom | od -An -tx1", "cat /etc/machine-id", "hostname"):
+            assert len({lines(one, question) for one in everyone}) == len(everyone), question
+        for child in children:
+            renewed = child.info.raw["details"]["start"]["renewed"]
+            assert {"clock", "entropy", "hostname", "machine-id"} <= set(renewed)
+        lines(children[0], "echo mine > /root/only")
+        assert lines(machine, "ls /root") == ""
+    finally:
+        for child in children:
+            child.stop()
+
+
+def test_grandchildren_and_a_source_that_goes_on(api, machine):
+    lines(machine, "echo one > /dev/shm/a")
+    child = machine.fork()[0]
+    lines(machine, "echo two > /dev/shm/a")
+    lines(child, "echo child > /dev/shm/a")
+    grandchild = child.fork()[0]
+    child.stop()
+    again = machine.fork()[0]
+    assert [lines(one, "cat /dev/shm/a") for one in (grandchild, again)] == ["child\n", "two\n"]
+    grandchild.stop()
+    again.stop()
+
+
+def test_snapshots_and_rollback(api, machine):
+    lines(machine, "echo before > /dev/shm/a; echo before > /root/b")
+    snapshot = machine.snapshot("before")
+    assert snapshot.kept == "memory"
+    lines(machine, "echo after > /dev/shm/a; echo after > /root/b")
+    restored = api.create(harena.MicroVMArgs(snapshot=snapshot.id))
+    assert lines(restored, "cat /dev/shm/a /root/b; hostname") == f"before\nbefore\n{restored.id}\n"
+    restored.stop()
+    machine.rollback(snapshot)
+    assert lines(machine, "cat /dev/shm/a /root/b; hostname") == f"before\nbefore\n{machine.id}\n"
+    api.snapshots.delete(snapshot.id)
+    assert lines(machine, "cat /root/b") == "before\n"
+
+
+def test_a_paused_source(machine):
+    lines(machine, "echo one > /dev/shm/a")
+    machine.pause()
+    child = machine.fork()[0]
+    snapshot = machine.snapshot("paused")
+    assert machine.refresh().state == "paused" and snapshot.kept == "memory"
+    assert lines(child, "cat /dev/shm/a") == "one\n"
+    child.stop()
+    lines(machine, "echo two > /root/b; sync; cat /dev/shm/a")
+
+
+def test_a_daemon_that_is_killed_leaves_machines_alone(vms, api, machine):
+    command = machine.start("i=0; while [ $i -lt 30 ]; do i=$((i+1)); echo $i; sleep 0.1; done")
+    sleeping = make(api)
+    sleeping.pause()  # both stand here when the daemon dies: one runs, one doesn't
+    vms.kill()
+    vms.restart()
+    assert command.result().stdout.split()[-1] == "30"
+    assert sleeping.refresh().state == "paused" and lines(sleeping, "echo here") == "here\n"
+    sleeping.pause()
+    vms.kill()
+    vms.restart()
+    sleeping.stop()
+    assert [group for group in census()["groups"] if sleeping.id in group] == []
+
+
+@pytest.mark.parametrize("who", ["vmm", "machine"])
+def test_a_process_that_dies_is_a_failure_with_a_cause(api, who):
+    sandbox = make(api)
+    pid = vmm_pids(sandbox)[0] if who == "vmm" else sandbox.info.raw["details"]["machine_pid"]
+    (vmm,) = vmm_pids(sandbox)
+    os.kill(pid, signal.SIGKILL)
+    info = wait_state(sandbox, "failed")
+    ending = info.raw.get("ending") or info.raw
+    assert "infrastructure" in str(ending) and not os.path.exists(f"/proc/{vmm}/root/ram")
+    assert [group for group in census()["groups"] if sandbox.id in group] == []
+
+
+def test_a_guest_that_ends_itself_is_the_agents_doing(api):
+    sandbox = make(api)
+    with pytest.raises(harena.HarenaError):
+        sandbox.run_shell("kill -9 1; echo b > /proc/sysrq-trigger; reboot -f", check=True)
+    assert lines(sandbox, "echo alive") == "alive\n"  # neither is within its reach
+    sandbox.stop()
+
+
+@pytest.mark.parametrize("params, word", [
+    ({"gpu": 1}, "gpu"),
+    ({"devices": ["/dev/kvm"]}, "devices"),
+    ({"network": {"mode": "open"}}, "network.mode"),
+    ({"memory": "64MiB"}, "memory"),
+    ({"cpu": 0}, "cpu"),
+    ({"memroy": "1GiB"}, "memroy"),
+])
+def test_what_it_cant_do_is_refused_by_name(api, params, word):
+    before = census()["groups"]
+    with pytest.raises(harena.HarenaError) as refused:
+        api.create(harena.MicroVMArgs(image=IMAGE, params=params))
+    assert word in str(refused.value)
+    assert census()["groups"] == before
+
+
+def test_nothing_is_left(vms, api):
+    with vms.client() as client:
+        for sandbox in client.list(states=["running", "paused"]):
+            sandbox.stop()
+    for _ in range(2):
+        sandbox = make(api)
+        child = sandbox.fork()[0]
+        child.pause()
+        child.stop()
+        sandbox.stop()
+    left = census()
+    assert left["processes"] == [] and left["mounts"] == [], left
+    assert [entry for entry in os.listdir(vms.state / "sandboxes")] == []
