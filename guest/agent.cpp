@@ -42,8 +42,8 @@ void serve(const std::string& payload, const AgentReply& reply, Work work) {
 
 }  // namespace
 
-Result<std::unique_ptr<Agent>> Agent::create(UniqueFd channel) {
-  std::unique_ptr<Agent> agent(new Agent);
+Result<std::unique_ptr<Agent>> Agent::create(UniqueFd channel, BootTimes boot) {
+  std::unique_ptr<Agent> agent(new Agent(boot));
   HARENA_TRY_STATUS(agent->watch_children());
   agent->timer_ = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!agent->timer_) return errno_error(errno, "timerfd_create");

@@ -16,12 +16,12 @@ namespace harena::guest {
 class Agent {
  public:
   /// `channel`: the port to the host.
-  static Result<std::unique_ptr<Agent>> create(UniqueFd channel);
+  static Result<std::unique_ptr<Agent>> create(UniqueFd channel, BootTimes boot);
   /// Returns when the machine is to be turned off.
   void run();
 
  private:
-  Agent() = default;
+  explicit Agent(BootTimes boot) : sandbox_(boot) {}
   Status watch_children();
   void on_request(session::FrameType type, const std::string& payload, session::AgentReply reply);
   void on_children();

@@ -55,8 +55,19 @@ Status attach_layer(const std::string& serial, const std::string& path, int user
 
 std::string lower_option(std::size_t count) {
   std::string option;
-  for (std::size_t i = count; i-- > 0;) option += (option.empty() ? "" : ":") + std::string(kBuildFolder) + "/" + std::to_string(i);
+  for (std::size_t i = count; i-- > 0;) option += (option.empty() ? "" : ":") + std::to_string(i);
   return option;
+}
+
+std::string build_path(const std::string& name) { return std::string(kBuildFolder) + "/" + name; }
+
+/// By names relative to the build folder: the sandbox reads them in its mountinfo.
+Result<UniqueFd> overlay_of(const ConfigureRequest& request) {
+  if (::chdir(kBuildFolder) != 0) return errno_error(errno, "chdir to the build folder");
+  return new_filesystem("overlay",
+                        {{"source", "overlay"}, {"lowerdir", lower_option(request.layers.size())}, {"upperdir", "s/upper"}, {"workdir", "s/work"},
+                         {"index", "off"}, {"metacopy", "off"}, {"redirect_dir", "nofollow"}},
+                        kMountNoDev | (request.readonly_root ? kMountReadOnly : 0u));
 }
 
 /// Opens path as someone chrooted in `root` would: no link of the image leads out of it.
@@ -177,15 +188,15 @@ Status become_root_folder(int root) {
 Result<UniqueFd> make_overlay(const ConfigureRequest& request, int user_namespace) {
   HARENA_TRY(UniqueFd folder, ensure_directory(AT_FDCWD, kBuildFolder, 0700));
   for (std::size_t i = 0; i < request.layers.size(); ++i) {
-    HARENA_TRY_STATUS(attach_layer(request.layers[i], std::string(kBuildFolder) + "/" + std::to_string(i), user_namespace));
+    HARENA_TRY_STATUS(attach_layer(request.layers[i], build_path(std::to_string(i)), user_namespace));
   }
-  const std::string disk(kDiskFolder);
-  auto overlay = new_filesystem("overlay",
-                                {{"source", "overlay"}, {"lowerdir", lower_option(request.layers.size())}, {"upperdir", disk + "/upper"},
-                                 {"workdir", disk + "/work"}, {"index", "off"}, {"metacopy", "off"}, {"redirect_dir", "nofollow"}},
-                                kMountNoDev | (request.readonly_root ? kMountReadOnly : 0u));
+  HARENA_TRY(UniqueFd disk, clone_mount(AT_FDCWD, kDiskFolder));
+  HARENA_TRY_STATUS(attach_at(disk.get(), build_path("s")));
+  auto overlay = overlay_of(request);
+  if (::chdir("/") != 0) return errno_error(errno, "chdir /");
   // The overlay holds its layers itself.
-  for (std::size_t i = 0; i < request.layers.size(); ++i) (void)detach_mount(std::string(kBuildFolder) + "/" + std::to_string(i));
+  for (std::size_t i = 0; i < request.layers.size(); ++i) (void)detach_mount(build_path(std::to_string(i)));
+  (void)detach_mount(build_path("s"));
   return overlay;
 }
 

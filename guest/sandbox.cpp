@@ -1,20 +1,19 @@
 #include "guest/sandbox.hpp"
 
 #include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include "guest/control_group.hpp"
 #include "guest/disks.hpp"
 #include "guest/early_boot.hpp"
 #include "guest/identity.hpp"
 #include "guest/metrics.hpp"
+#include "guest/shim_call.hpp"
 #include "guest/writable_disk.hpp"
 #include "sdk/session/hello.hpp"
 #include "sdk/support/files.hpp"
@@ -57,15 +56,6 @@ std::string kernel_release() {
   utsname name{};
   ::uname(&name);
   return name.release;
-}
-
-UniqueFd connect_to_shim() {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strcpy(address.sun_path, kShimSocket);
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (socket && ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) socket.reset();
-  return socket;
 }
 
 /// The number behind "key": in flat JSON of our own making.
@@ -120,6 +110,8 @@ Result<ConfigureAnswer> Sandbox::build(const ConfigureRequest& request) {
   ConfigureAnswer answer;
   answer.kernel = kernel_release();
   answer.build = HARENA_VERSION;
+  answer.kernel_us = boot_.kernel_us;
+  answer.agent_us = boot_.agent_us;
   answer.configure_us = static_cast<std::uint64_t>(monotonic_now_ns() - begin) / 1000;
   return answer;
 }
@@ -143,7 +135,14 @@ Status Sandbox::thaw() {
 Result<RenewAnswer> Sandbox::renew(const RenewRequest& request) {
   HARENA_TRY_STATUS(must_run());
   HARENA_TRY_STATUS(check_identity(request.identity));
-  return renew_identity(request.identity, running_->init);
+  HARENA_TRY(auto answer, renew_identity(request.identity, running_->init));
+  if (!request.sandbox.empty()) {
+    RenameRequest rename;
+    rename.sandbox = request.sandbox;
+    HARENA_TRY_STATUS(tell_shim(FrameType::rename, encode(rename)));
+    answer.renewed.push_back("sandbox");
+  }
+  return answer;
 }
 
 Result<MetricsAnswer> Sandbox::metrics() const {
@@ -157,14 +156,11 @@ Status Sandbox::shut_down(std::uint32_t grace_ms) {
   HARENA_TRY_STATUS(must_run());
   // What stands still can't end.
   HARENA_TRY_STATUS(freezer_.thaw());
-  std::string bytes;
-  append_message(bytes, FrameType::hello, encode(Hello{}));
   ShutdownRequest request;
   request.grace_ms = grace_ms;
-  append_message(bytes, FrameType::shutdown, encode(request));
-  auto socket = connect_to_shim();
-  if (socket && ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size())) return {};
-  return signal_process(open_process(*process_ref(running_->shim))->get(), 15);
+  if (tell_shim(FrameType::shutdown, encode(request)).ok()) return {};
+  // Our own child, not waited for yet: the pid is nobody else's.
+  return ::kill(running_->shim, SIGTERM) == 0 ? Status() : Status(errno_error(errno, "end the shim"));
 }
 
 bool Sandbox::on_child_end(pid_t pid) {

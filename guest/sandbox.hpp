@@ -12,8 +12,15 @@
 
 namespace harena::guest {
 
+/// How long the way to here took: kernel start to PID 1, PID 1 to the open channel.
+struct BootTimes {
+  std::uint64_t kernel_us = 0;
+  std::uint64_t agent_us = 0;
+};
+
 class Sandbox {
  public:
+  explicit Sandbox(BootTimes boot) : boot_(boot) {}
   Result<session::ConfigureAnswer> configure(const session::ConfigureRequest& request);
   Status freeze(const session::FreezeRequest& request);
   Status thaw();
@@ -31,6 +38,7 @@ class Sandbox {
   Status must_run() const;
   Result<session::ConfigureAnswer> build(const session::ConfigureRequest& request);
 
+  const BootTimes boot_;
   std::optional<session::ConfigureRequest> configured_;
   std::optional<session::ConfigureAnswer> answer_;
   std::optional<RunningSandbox> running_;

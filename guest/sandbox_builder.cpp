@@ -99,11 +99,9 @@ std::vector<std::string> shim_arguments(const ConfigureRequest& request, const I
   add("--cgroup-fd", std::to_string(inherited(group)));
   add("--ready-fd", std::to_string(inherited(ready)));
   if (request.tools) add("--tools", kToolsPath);
-  if (request.capabilities) {
-    std::array<char, 20> hex{};
-    std::snprintf(hex.data(), hex.size(), "%llx", static_cast<unsigned long long>(*request.capabilities));
-    add("--caps", hex.data());
-  }
+  std::array<char, 20> hex{};
+  std::snprintf(hex.data(), hex.size(), "%llx", static_cast<unsigned long long>(request.capabilities.value_or(session::kDefaultCapabilities)));
+  add("--caps", hex.data());
   for (const auto& limit : request.rlimits) add("--rlimit", limit);
   for (const auto& [name, value] : request.environment) add("--environment", name + "=" + value);
   return arguments;

@@ -14,7 +14,8 @@ inline std::vector<std::string> offered_features(const Options& options) {
   using namespace session;
   // The first one only where descriptors pass.
   constexpr std::array kOffered = {kFeatureDialFd,  kFeatureTrustedTools, kFeatureStdinData,   kFeatureXattrs,    kFeatureWatch,
-                                   kFeatureArchive, kFeatureReadAsk,      kFeatureWriteOffset, kFeatureListXattrs};
+                                   kFeatureArchive, kFeatureReadAsk,      kFeatureWriteOffset, kFeatureListXattrs,
+                                   kFeatureRename};
   return {passes_descriptors(options) ? kOffered.begin() : kOffered.begin() + 1, kOffered.end()};
 }
 

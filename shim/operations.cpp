@@ -37,6 +37,12 @@ bool Server::begin(Connection& connection, session::FrameType type, std::string_
         shutdown(request.grace_ms);
         connection.finish();
       });
+    case session::FrameType::rename:
+      return run<session::RenameRequest>(connection, payload, [&](const auto& request) {
+        if (request.sandbox.empty()) return connection.fail(make_error(ErrorCode::invalid_argument, "rename: the new id is missing"));
+        sandbox_.rename(request.sandbox);
+        connection.finish();
+      });
     case session::FrameType::stats:
       return run<session::Empty>(connection, payload, [&](const auto&) { connection.finish_message(stats()); });
     default: return false;

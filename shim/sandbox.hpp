@@ -23,6 +23,8 @@ class Sandbox {
   static Result<Sandbox> open(Options options);
 
   const Options& options() const { return options_; }
+  /// See RenameRequest.
+  void rename(std::string sandbox) { options_.sandbox = std::move(sandbox); }
   bool has_namespaces() const { return options_.mode == Mode::namespaces; }
   bool has_cgroup() const { return cgroup_.get() >= 0; }
   int cgroup_fd() const { return cgroup_.get(); }

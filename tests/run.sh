@@ -16,6 +16,12 @@ apt-cache policy libgtest-dev 2>/dev/null | grep -q Candidate || apt-get -qq upd
 # shellcheck disable=SC2046
 install_packages $(build_packages) $(run_packages) $(image_packages) $(test_packages)
 
+# Machines of tests/guest boot the host's cloud kernel, or one that is unpacked beside the build.
+if ! compgen -G '/boot/vmlinuz-*cloud*' >/dev/null && [[ -z ${HARENA_GUEST_KERNEL:-} ]]; then
+  HARENA_GUEST_KERNEL=$(deploy/guest-kernel/unpack_kernel.sh "$PWD/build/guest-kernel") && export HARENA_GUEST_KERNEL ||
+    echo "note: no kernel for virtual machines; tests that boot one skip and say so"
+fi
+
 step "build"
 cmake --preset dev >/dev/null
 cmake --build --preset dev

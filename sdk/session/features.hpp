@@ -23,6 +23,8 @@ inline constexpr std::string_view kFeatureListXattrs = "list-xattrs";
 /// `file_read` knows `ask`, and `file_write` `offset`.
 inline constexpr std::string_view kFeatureReadAsk = "read-ask";
 inline constexpr std::string_view kFeatureWriteOffset = "write-offset";
+/// `rename`.
+inline constexpr std::string_view kFeatureRename = "rename";
 /// One operation after the other on a channel (kFeatureMultiplex: many, told apart by stream id, with window).
 inline constexpr std::string_view kFeatureMultiplex = "multiplex";
 

@@ -32,7 +32,7 @@ constexpr std::array kNames = {
     Name{FrameType::file_xattr_list, "file_xattr_list"}, Name{FrameType::file_xattr_set, "file_xattr_set"},
     Name{FrameType::file_xattr_remove, "file_xattr_remove"}, Name{FrameType::file_watch, "file_watch"},
     Name{FrameType::file_archive_read, "file_archive_read"}, Name{FrameType::file_archive_write, "file_archive_write"},
-    Name{FrameType::dial, "dial"}, Name{FrameType::shutdown, "shutdown"}, Name{FrameType::stats, "stats"},
+    Name{FrameType::dial, "dial"}, Name{FrameType::shutdown, "shutdown"}, Name{FrameType::stats, "stats"}, Name{FrameType::rename, "rename"},
     Name{FrameType::agent_configure, "agent_configure"}, Name{FrameType::agent_freeze, "agent_freeze"},
     Name{FrameType::agent_thaw, "agent_thaw"}, Name{FrameType::agent_renew, "agent_renew"},
     Name{FrameType::agent_metrics, "agent_metrics"}, Name{FrameType::agent_power_off, "agent_power_off"}, Name{FrameType::agent_wait, "agent_wait"}};

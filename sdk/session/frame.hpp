@@ -78,6 +78,7 @@ enum class FrameType : std::uint16_t {
   dial = 0x80,
   shutdown = 0x81,
   stats = 0x82,
+  rename = 0x83,
   // requests to the agent of a VM itself (tunnel/agent_messages.hpp); a session endpoint doesn't know them
   agent_configure = 0x90,
   agent_freeze = 0x91,

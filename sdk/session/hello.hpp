@@ -108,6 +108,18 @@ struct ShutdownRequest {
   }
 };
 
+/// The sandbox goes on under another id: it is a clone, with memory and all, of the one that the endpoint was started for. hello_ok and
+/// exit.json have the new id from then on. Idempotent.
+struct RenameRequest {
+  static constexpr bool kIsMessage = true;
+  std::string sandbox;
+  bool operator==(const RenameRequest&) const = default;
+  template <class F>
+  static void fields(F& f) {
+    f(1, &RenameRequest::sandbox);
+  }
+};
+
 struct Stats {
   static constexpr bool kIsMessage = true;
   std::uint32_t commands_running = 0;

@@ -36,7 +36,7 @@ constexpr auto kDecoders = decoders<
     StartRequest, Started, ExitStatus, CommandInfo, AttachRequest, Truncated, StdinRequest, ResizeRequest, SignalRequest,
     CommandRequest, CommandList, Empty, FileStat, FileReadRequest, FileWriteRequest, FileListRequest, FileEntries, FileListEnd,
     FilePathRequest, FileMkdirRequest, FileRemoveRequest, FileMoveRequest, FileChmodRequest, FileChownRequest, FileSymlinkRequest,
-    FileTruncateRequest, Hello, HelloOk, ErrorMessage, Window, DialRequest, ShutdownRequest, Stats>();
+    FileTruncateRequest, Hello, HelloOk, ErrorMessage, Window, DialRequest, ShutdownRequest, RenameRequest, Stats>();
 
 /// As one message, which the frame's type picks: all of them for every input would hide from the fuzzer what an input is good for.
 void decode_payload(FrameType type, std::string_view payload) {

@@ -65,10 +65,11 @@ TEST_F(Agent, RenewsTheIdentityOfAClone) {
   request.identity.machine_id = "ffffffffffffffffffffffffffffffff";
   request.identity.entropy = std::string(48, 'r');
   request.identity.wall_ns = now_ns() + 3'600'000'000'000;
+  request.sandbox = "edge1000000000000007";
   auto answer = machine->ask<RenewAnswer>(request);
   ASSERT_TRUE(answer.ok()) << answer.error().describe();
-  EXPECT_EQ(answer->renewed, (std::vector<std::string>{"clock", "entropy", "hostname", "machine-id"}));
-  EXPECT_NEAR(static_cast<double>(answer->clock_step_ns), 3.6e12, 1e10);
+  EXPECT_EQ(answer->renewed, (std::vector<std::string>{"clock", "entropy", "hostname", "machine-id", "sandbox"}));
+  EXPECT_NEAR(static_cast<double>(answer->clock_step_ns), 3.6e12, 5e8);
   ASSERT_EQ(code_of(machine->tell(ThawRequest{})), ErrorCode::ok);
   EXPECT_EQ(out_of("hostname; cat /etc/hostname /etc/machine-id"), "clone-7\nclone-7\nffffffffffffffffffffffffffffffff\n");
   EXPECT_NEAR(std::stod(out_of("date +%s")), static_cast<double>(std::time(nullptr) + 3600), 5);

@@ -90,6 +90,7 @@ Machine::Machine(const MachineOptions& options) : options_(options) {
   folder_ = ::mkdtemp(pattern);
   make_files();
   start_qemu();
+  if (!options.bridge) return;
   bridge_ = *ChannelBridge::on_host(random_);
   bridge_->replace_channel(connect_channel(), LinkStart::new_epoch);
   wake_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -98,7 +99,7 @@ Machine::Machine(const MachineOptions& options) : options_(options) {
 
 Machine::~Machine() {
   stop_ = true;
-  with_bridge([](ChannelBridge&) {});
+  if (thread_.joinable()) with_bridge([](ChannelBridge&) {});
   if (thread_.joinable()) thread_.join();
   bridge_.reset();
   if (qemu_ > 0) {
@@ -117,7 +118,7 @@ void Machine::make_files() {
   must("mkfs.erofs -T0 --all-root " + folder_ + "/layer.erofs " + folder_ + "/tree >/dev/null 2>&1");
   must(source_folder() + "/deploy/trusted_tools.sh " + folder_ + "/tools >/dev/null");
   must(source_folder() + "/deploy/guest-image/harena-guest-image --kernel " + kernel + " --modules " + find_modules(kernel) + " --guest " + bin +
-       "harena-guest --shim " + bin + "harena-shim --tools " + folder_ + "/tools --out " + folder_ + "/initramfs >/dev/null");
+       options_.init + " --shim " + bin + "harena-shim --tools " + folder_ + "/tools --out " + folder_ + "/initramfs >/dev/null");
   must("truncate -s 512M " + folder_ + "/disk.img && mke2fs -q -t ext4 " + folder_ + "/disk.img");
 }
 
@@ -140,6 +141,7 @@ void Machine::start_qemu() {
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  started_ = std::chrono::steady_clock::now();
   qemu_ = ::fork();
   if (qemu_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

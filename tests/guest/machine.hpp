@@ -4,7 +4,9 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +22,10 @@ namespace harena::guest_test {
 struct MachineOptions {
   int memory_mib = 256;
   bool disk = true;
+  /// PID 1: a program of this build.
+  std::string init = "harena-guest";
+  /// Whether the host's end of the tunnel is served; else connect_channel() is the caller's.
+  bool bridge = true;
   /// More words for QEMU.
   std::vector<std::string> qemu;
 };
@@ -39,6 +45,9 @@ class Machine {
   std::string session_socket() const { return folder_ + "/session.sock"; }
   std::string console() const;
   pid_t qemu() const { return qemu_; }
+  /// When QEMU was started.
+  std::chrono::steady_clock::time_point started() const { return started_; }
+  UniqueFd connect_channel();
   /// Ends within the time.
   bool wait_qemu_end(int seconds);
 
@@ -47,7 +56,9 @@ class Machine {
   Result<std::string> ask_raw(session::FrameType type, const std::string& payload);
   template <class Answer, class Request>
   Result<Answer> ask(const Request& request) {
-    HARENA_TRY(auto payload, ask_raw(Request::kType, session::encode(request)));
+    auto answer = std::make_shared<std::promise<Result<std::string>>>();
+    with_bridge([=](session::ChannelBridge& bridge) { bridge.ask(request, 60'000, [answer](Result<std::string> result) { answer->set_value(std::move(result)); }); });
+    HARENA_TRY(auto payload, answer->get_future().get());
     return session::decode<Answer>(payload);
   }
   template <class Request>
@@ -70,11 +81,11 @@ class Machine {
   void make_files();
   void start_qemu();
   void serve();
-  UniqueFd connect_channel();
 
   MachineOptions options_;
   std::string folder_;
   pid_t qemu_ = -1;
+  std::chrono::steady_clock::time_point started_;
   SystemRandom random_;
   std::unique_ptr<session::ChannelBridge> bridge_;
   UniqueFd wake_;

@@ -57,6 +57,11 @@ struct GuestIdentity {
   }
 };
 
+/// All that means something in a user namespace, but those that reach the sandbox's own init: SYS_RESOURCE (24) and SYS_NICE (23); and those of
+/// the whole machine, which no user namespace gives: SYS_MODULE (16), SYS_RAWIO (17), SYS_PACCT (20), SYS_BOOT (22), SYS_TIME (25), AUDIT_* (29, 30, 37),
+/// MAC_* (32, 33), SYSLOG (34), WAKE_ALARM (35), BLOCK_SUSPEND (36), PERFMON (38), BPF (39), CHECKPOINT_RESTORE (40).
+inline constexpr std::uint64_t kDefaultCapabilities = 0x9c2c'ffff;
+
 /// Builds the sandbox: mounts, namespaces, shim. Answered when sessions are accepted. Once a boot; the same request again is answered
 /// as the first was, another is failed_precondition. Errors name what was wrong: a disk that isn't there is not_found with its serial.
 struct ConfigureRequest {
@@ -77,7 +82,7 @@ struct ConfigureRequest {
   std::uint64_t reserved_memory_bytes = 24 << 20;
   /// Output of all commands together that is kept.
   std::uint64_t spool_cap_bytes = 1ull << 30;
-  /// Capabilities of commands inside the sandbox's user namespace; absent: all of them.
+  /// Capabilities of commands inside the sandbox's user namespace; absent: kDefaultCapabilities.
   std::optional<std::uint64_t> capabilities;
   /// "nofile=1024" and so on, as harena-shim's --rlimit.
   std::vector<std::string> rlimits;
@@ -110,7 +115,7 @@ struct ConfigureAnswer {
   std::string kernel;
   /// The agent's build.
   std::string build;
-  /// Kernel start to agent, agent to channel, configure: microseconds.
+  /// Kernel start to PID 1, PID 1 to the open channel, configure: microseconds of the guest's clock.
   std::uint64_t kernel_us = 0;
   std::uint64_t agent_us = 0;
   std::uint64_t configure_us = 0;
@@ -165,7 +170,7 @@ struct RenewRequest {
 
 struct RenewAnswer {
   static constexpr bool kIsMessage = true;
-  /// Of: clock, entropy, hostname, machine-id, network, mac, neighbours, connections. Only what was really done.
+  /// Of: clock, entropy, hostname, machine-id, network, mac, neighbours, sandbox. Only what was really done.
   std::vector<std::string> renewed;
   /// How far the wall clock was off before.
   std::int64_t clock_step_ns = 0;

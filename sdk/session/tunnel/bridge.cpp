@@ -84,7 +84,7 @@ class Bridge final : public ChannelBridge, private TunnelEvents, public PeerHost
   void on_end(StreamId stream) override;
   void on_reset(StreamId stream, const Error& why) override;
   void on_writable(StreamId stream) override;
-  void on_synced(LinkStart) override {}
+  void on_synced(LinkStart start) override;
   // PeerHost
   Tunnel& tunnel() override { return tunnel_; }
   void watch(StreamId stream, int fd, std::uint32_t events, bool first) override;
@@ -270,7 +270,9 @@ bool Bridge::accept_one() {
 void Bridge::ask(FrameType type, std::string payload, std::int64_t timeout_ms, AgentReply reply) {
   auto stream = tunnel_.open(StreamKind::agent);
   if (!stream.ok()) return defer([reply = std::move(reply), error = stream.error()] { reply(error); });
-  peers_.emplace(*stream, std::make_unique<AskPeer>(*this, *stream, type, payload, std::move(reply)));
+  auto peer = std::make_unique<AskPeer>(*this, *stream, type, std::move(payload), now_ns(), std::move(reply));
+  if (tunnel_.synced()) peer->begin(now_ns());
+  peers_.emplace(*stream, std::move(peer));
   wake();
   if (timeout_ms <= 0) return;
   after_ns(timeout_ms * 1'000'000, [this, id = *stream, type, timeout_ms] {
@@ -286,6 +288,12 @@ void Bridge::on_open(StreamId stream, StreamKind kind) {
   auto socket = connect_unix(session_path_);
   if (!socket.ok()) return tunnel_.reset(stream, socket.error());
   peers_.emplace(stream, std::make_unique<SocketPeer>(*this, stream, *std::move(socket), HangUp::delivers));
+}
+
+void Bridge::on_synced(LinkStart) {
+  for (auto& [stream, peer] : peers_) {
+    if (auto* ask = dynamic_cast<AskPeer*>(peer.get())) ask->begin(now_ns());
+  }
 }
 
 void Bridge::agent_call(StreamId stream) {

@@ -67,6 +67,7 @@ class ChannelBridge {
 
   /// Asks the guest's agent. Sent as soon as the guest answers; the reply comes exactly once: the answer, the agent's error, or `aborted`
   /// (new epoch), `unavailable` (broken, destroyed), `deadline_exceeded` after timeout_ms (0: never; the agent may still do it).
+  /// The host's wall clock in a configure or renew (identity.wall_ns) is carried on while the request waits here for a guest that boots.
   virtual void ask(FrameType type, std::string payload, std::int64_t timeout_ms, AgentReply reply) = 0;
   template <class Request>
   void ask(const Request& request, std::int64_t timeout_ms, AgentReply reply) {

@@ -193,6 +193,22 @@ TEST_F(BridgeTest, TheAgentAnswersAndItsErrorsKeepTheirCode) {
   EXPECT_EQ(answers[2].value(), "other");
 }
 
+TEST_F(BridgeTest, TheClockInAQuestionIsCarriedOnWhileItWaitsForTheGuest) {
+  constexpr std::int64_t kAsked = 1'000'000'000'000'000'000;
+  Result<std::string> answer = make_error(ErrorCode::unknown, "none yet");
+  RenewRequest request;
+  request.identity.wall_ns = kAsked;
+  host_->ask(request, 0, [&](Result<std::string> result) { answer = std::move(result); });
+  const auto asked = std::chrono::steady_clock::now();
+  // The guest takes its time to boot.
+  while (std::chrono::steady_clock::now() - asked < std::chrono::milliseconds(20)) (void)host_->turn();
+  start([](FrameType, std::string payload, AgentReply reply) { reply(std::to_string(decode<RenewRequest>(payload)->identity.wall_ns)); });
+  run_until([&] { return answer.ok(); });
+  const auto waited = std::stoll(*answer) - kAsked;
+  EXPECT_GE(waited, 20'000'000);
+  EXPECT_LE(waited, (std::chrono::steady_clock::now() - asked).count());
+}
+
 TEST_F(BridgeTest, AnAskEndsExactlyOnceWhateverHappens) {
   std::vector<AgentReply> never;
   start([&](FrameType, std::string, AgentReply reply) { never.push_back(std::move(reply)); });

@@ -1,9 +1,27 @@
 #include <utility>
 
 #include "sdk/session/hello.hpp"
+#include "sdk/session/tunnel/agent_messages.hpp"
 #include "sdk/session/tunnel/peers.hpp"
 
 namespace harena::session {
+namespace {
+
+template <class Request>
+std::string with_later_clock(std::string payload, std::int64_t by_ns) {
+  auto request = decode<Request>(payload);
+  if (!request.ok() || request->identity.wall_ns == 0) return payload;
+  request->identity.wall_ns += by_ns;
+  return encode(*request);
+}
+
+std::string carry_clock(FrameType type, std::string payload, std::int64_t by_ns) {
+  if (type == FrameType::agent_configure) return with_later_clock<ConfigureRequest>(std::move(payload), by_ns);
+  if (type == FrameType::agent_renew) return with_later_clock<RenewRequest>(std::move(payload), by_ns);
+  return payload;
+}
+
+}  // namespace
 
 void MessagePeer::on_data(std::string_view bytes) {
   // Bounded by what a message may have, not by what the reader does with it.
@@ -44,10 +62,13 @@ void MessagePeer::on_writable() {
   on_sent();
 }
 
-AskPeer::AskPeer(PeerHost& host, StreamId stream, FrameType type, const std::string& payload, AgentReply reply)
-    : MessagePeer(host, stream), reply_(std::move(reply)) {
+AskPeer::AskPeer(PeerHost& host, StreamId stream, FrameType type, std::string payload, std::int64_t asked_ns, AgentReply reply)
+    : MessagePeer(host, stream), type_(type), payload_(std::move(payload)), asked_ns_(asked_ns), reply_(std::move(reply)) {}
+
+void AskPeer::begin(std::int64_t now_ns) {
+  if (std::exchange(begun_, true)) return;
   std::string bytes;
-  append_message(bytes, type, payload);
+  append_message(bytes, type_, carry_clock(type_, std::exchange(payload_, {}), now_ns - asked_ns_));
   send_message(std::move(bytes));
 }
 

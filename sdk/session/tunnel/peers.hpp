@@ -108,16 +108,23 @@ class MessagePeer : public Peer {
 /// The host's end: sends the request, gives the answer on.
 class AskPeer final : public MessagePeer {
  public:
-  AskPeer(PeerHost& host, StreamId stream, FrameType type, const std::string& payload, AgentReply reply);
+  /// Nothing is sent before begin(). `asked_ns`: CLOCK_MONOTONIC.
+  AskPeer(PeerHost& host, StreamId stream, FrameType type, std::string payload, std::int64_t asked_ns, AgentReply reply);
   ~AskPeer() override;
   void on_end() override;
   void on_reset(const Error& why) override;
   void fail(const Error& why);
+  /// Once the guest is there; again does nothing.
+  void begin(std::int64_t now_ns);
 
  private:
   void on_message(FrameType type, std::string payload) override;
   void on_nonsense(const Error& why) override;
   void answer(Result<std::string> result);
+  const FrameType type_;
+  std::string payload_;
+  bool begun_ = false;
+  const std::int64_t asked_ns_;
   AgentReply reply_;
 };
 
