@@ -38,6 +38,11 @@ Status AttachOperation::check() const {
   return {};
 }
 
+void AttachOperation::announce() {
+  if (late_started_) connection_.send_message(FrameType::started, *late_started_);
+  late_started_.reset();
+}
+
 std::uint64_t AttachOperation::end_of(const Reader& reader) const {
   auto kept = command_->spool(reader.stream)->kept();
   const auto& exit = command_->exit();
@@ -48,6 +53,7 @@ std::uint64_t AttachOperation::end_of(const Reader& reader) const {
 void AttachOperation::mark_truncated(Reader& reader) {
   auto spool = command_->spool(reader.stream);
   if (reader.marked || !spool->truncated() || reader.offset < spool->kept()) return;
+  announce();
   reader.marked = true;
   session::Truncated marker;
   marker.stream = reader.stream;
@@ -63,6 +69,7 @@ bool AttachOperation::pump_stream(Reader& reader) {
     return false;
   }
   auto length = static_cast<std::size_t>(std::min<std::uint64_t>(end - reader.offset, kChunkBytes));
+  announce();
   connection_.send_output(reader.frame, command_->spool(reader.stream), reader.offset, length);
   reader.offset += length;
   return true;
@@ -84,6 +91,7 @@ void AttachOperation::finish_if_done() {
   bool over = command_->exit() && (!request_.background || command_->output_closed());
   if (!over && request_.follow) return;
   finished_ = true;
+  announce();
   if (over) connection_.send_message(FrameType::exit, *command_->exit());
   connection_.finish();
 }

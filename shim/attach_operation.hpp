@@ -20,6 +20,8 @@ class AttachOperation : public Operation, public CommandListener {
   /// out_of_range for an offset past what was written.
   Status check() const;
   void pump();
+  /// `started` goes out before the first frame of this operation.
+  void announce_late(session::Started started) { late_started_ = std::move(started); }
 
   void on_command() override { pump(); }
   void on_writable() override { pump(); }
@@ -36,6 +38,7 @@ class AttachOperation : public Operation, public CommandListener {
   bool pump_stream(Reader& reader);
   void mark_truncated(Reader& reader);
   bool at_end(const Reader& reader) const { return reader.offset >= end_of(reader); }
+  void announce();
   void finish_if_done();
   StdinWriter& writer();
 
@@ -47,6 +50,7 @@ class AttachOperation : public Operation, public CommandListener {
   std::unique_ptr<StdinWriter> writer_;
   bool kill_on_disconnect_;
   bool finished_ = false;
+  std::optional<session::Started> late_started_;
 };
 
 }  // namespace harena::shim

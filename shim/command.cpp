@@ -62,11 +62,8 @@ Status Command::signal(int signal, session::SignalTarget target) {
     if (signal == SIGKILL) return kill(ExitCause::killed), ok_status();
     return group_->signal_all(signal), ok_status();
   }
-  if (!child_.pidfd || state_ != CommandState::running) return gone;
-  int failed = target == session::SignalTarget::group
-                   ? ::kill(-child_.pid, signal)
-                   : static_cast<int>(::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), signal, nullptr, 0));
-  if (failed != 0) return errno_error(errno, "signalling command '" + id_ + "'");
+  if (child_ < 0 || state_ != CommandState::running) return gone;
+  if (::kill(target == session::SignalTarget::group ? -child_ : child_, signal) != 0) return errno_error(errno, "signalling command '" + id_ + "'");
   return {};
 }
 

@@ -104,6 +104,7 @@ class Command : public std::enable_shared_from_this<Command> {
   void open_streams(Pipes& pipes);
   void read_reports();
   void take_report(ReportMessage report);
+  Error explain(std::string_view failed) const;
   void on_born(pid_t pid);
   void on_channel_closed();
   void open_pty(UniqueFd master);
@@ -142,7 +143,8 @@ class Command : public std::enable_shared_from_this<Command> {
   Counts before_;
 
   std::optional<ProcessSet> group_;
-  Child child_;
+  /// -1 before its birth is known and from its death on; nobody else waits for it, so in between the number is its own.
+  pid_t child_ = -1;
   /// The spawner hasn't said yet which process it is.
   bool unborn_ = false;
   std::int64_t inner_pid_ = 0;

@@ -13,31 +13,20 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <map>
 
-#include "sdk/base/text.hpp"
 #include "sdk/session/hello.hpp"
 #include "sdk/support/cpu_set.hpp"
 #include "sdk/support/scheduling.hpp"
+#include "shim/command_plan.hpp"
 #include "shim/process_set.hpp"
 #include "shim/spawn.hpp"
+#include "shim/start_failure.hpp"
 #include "shim/users.hpp"
 
 namespace harena::shim {
 namespace {
 
 using session::StartRequest;
-
-/// The sandbox's own fault, with a reason that programs can tell apart.
-Error refused(ErrorCode code, std::string reason, std::string message) {
-  Error error = make_error(code, std::move(message));
-  error.cause = Cause::agent;
-  error.cause_detail = std::move(reason);
-  return error;
-}
-using Environment = std::vector<std::string>;
-
-constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 bool is_device(int fd, unsigned major_number, unsigned minor_number) {
   struct stat info{};
@@ -89,47 +78,7 @@ Status enter_folder(const StartRequest& request, const Identity& identity) {
     return {};
   }
   if (::chdir(request.cwd.c_str()) == 0) return {};
-  int number = errno;
-  Error error = errno_error(number, "cwd '" + request.cwd + "'");
-  if (number != ENOENT && number != ENOTDIR) return error;
-  return refused(ErrorCode::not_found, "no_such_cwd", error.message);
-}
-
-using Variables = std::vector<std::pair<std::string, std::string>>;
-
-void set_variable(Variables& all, const std::string& name, const std::string& value) {
-  auto it = std::find_if(all.begin(), all.end(), [&](const auto& v) { return v.first == name; });
-  if (it == all.end()) {
-    all.emplace_back(name, value);
-  } else {
-    it->second = value;
-  }
-}
-
-Environment make_environment(const Sandbox& sandbox, const StartRequest& request, const Identity& identity) {
-  Variables all;
-  if (request.trusted_tools) {
-    // Not even HOME: the agent wrote /etc/passwd.
-    all = {{"PATH", sandbox.options().tools}, {"HOME", "/"}};
-  } else if (!request.replace_env) {
-    all = {{"PATH", std::string(kDefaultPath)}};
-    for (const auto& [name, value] : sandbox.options().environment) set_variable(all, name, value);
-    set_variable(all, "HOME", identity.home);
-    set_variable(all, "USER", identity.name);
-    set_variable(all, "LOGNAME", identity.name);
-    if (request.pty) set_variable(all, "TERM", "xterm-256color");
-  }
-  for (const auto& [name, value] : request.env) set_variable(all, name, value);
-  Environment lines;
-  for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
-  return lines;
-}
-
-std::string path_of(const Environment& environment) {
-  for (const auto& line : environment) {
-    if (line.rfind("PATH=", 0) == 0) return line.substr(5);
-  }
-  return std::string(kDefaultPath);
+  return explain_failure({StartStep::cwd, false, errno}, request.cwd, "", "");
 }
 
 /// The script as a sealed memory file that its own first statement closes.
@@ -150,53 +99,24 @@ Status offer_script(const std::string& text) {
 
 Result<std::vector<std::string>> arguments(const Sandbox& sandbox, const StartRequest& request) {
   if (request.shell.empty()) return request.argv;
-  const std::string shell = request.trusted_tools ? sandbox.options().tools + "/sh" : "/bin/sh";
+  const std::string shell = shell_of(sandbox, request);
   if (request.shell.size() <= kMaxInlineShellBytes) return std::vector<std::string>{shell, "-c", request.shell};
   HARENA_TRY_STATUS(offer_script(request.shell));
   return std::vector<std::string>{shell, "-c", ". /proc/self/fd/" + std::to_string(kScriptFd), "sh"};
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (auto& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
-Error exec_error(int error, const std::string& file, const std::string& path) {
-  bool is_there = ::access(file.c_str(), F_OK) == 0;
-  std::string where = file.find('/') == std::string::npos ? " in PATH " + path : "";
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return refused(ErrorCode::not_found, "no_such_program",
-                     is_there ? "'" + file + "' is there, but the interpreter or loader that it names isn't" : "no such command '" + file + "'" + where);
-    case EACCES:
-    case ENOEXEC:
-      return refused(ErrorCode::permission_denied, "not_executable", "'" + file + "' isn't executable" +
-                     (error == ENOEXEC ? ": no #! line, and no binary for this machine" : " for this user"));
-    case E2BIG:
-      return make_error(ErrorCode::invalid_argument, "arguments and environment of '" + file + "' are too long for execve (128 KiB each, a quarter of the stack limit together)");
-    default: return errno_error(error, "running '" + file + "'");
-  }
 }
 
 /// Only returns if it failed.
 Error execute(std::vector<std::string> argv, Environment environment, const std::string& path) {
   auto argument_pointers = pointers(argv);
   auto environment_pointers = pointers(environment);
-  const std::string& file = argv.front();
-  if (file.find('/') != std::string::npos) {
-    ::execve(file.c_str(), argument_pointers.data(), environment_pointers.data());
-    return exec_error(errno, file, path);
-  }
   int worst = ENOENT;
-  for (const auto& folder : split(path, ':')) {
-    ::execve((folder.empty() ? file : folder + "/" + file).c_str(), argument_pointers.data(), environment_pointers.data());
+  for (const auto& file : executables(argv.front(), path)) {
+    ::execve(file.c_str(), argument_pointers.data(), environment_pointers.data());
     if (errno != ENOENT && errno != ENOTDIR) worst = errno;
     if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) break;
   }
-  return exec_error(worst, file, path);
+  const bool is_there = ::access(argv.front().c_str(), F_OK) == 0;
+  return explain_failure({StartStep::program, is_there, worst}, "", argv.front(), path);
 }
 
 Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildStdio& stdio, int channel,
@@ -204,7 +124,6 @@ Status prepare(const Sandbox& sandbox, const StartRequest& request, const ChildS
   if (request.trusted_tools && sandbox.options().tools.empty()) {
     return make_error(ErrorCode::failed_precondition, "trusted_tools: this sandbox was made without them; harena doctor says what the host lacks");
   }
-  sandbox.offer_to_oom_killer();
   if (mark != 0) put_mark(mark);
   HARENA_TRY_STATUS(sandbox.join_counting_cgroups());
   HARENA_TRY_STATUS(sandbox.enter_all(key));
@@ -243,7 +162,7 @@ void run_command_child(const Sandbox& sandbox, const StartRequest& request, cons
   }
   // Born with the spawner's short slice; what it runs has the machine's.
   (void)prefer_nothing();
-  const std::string path = request.trusted_tools ? sandbox.options().tools : path_of(environment);
+  const std::string path = search_path(sandbox, request, environment);
   send_report(channel, Report::error, session::encode_error(execute(std::move(argv), std::move(environment), path)));
 }
 

@@ -43,7 +43,7 @@ void Command::arm_quiet_timer() {
 void Command::on_main_death(const Death& death) {
   auto self = shared_from_this();
   if (state_ == CommandState::starting && report_) read_reports();
-  child_.pidfd.reset();
+  child_ = -1;
   host_.loop.cancel(timeout_timer_);
   host_.loop.cancel(no_output_timer_);
   if (failure_) return remove_group_when_empty();
@@ -137,7 +137,9 @@ void Command::kill(ExitCause cause, std::string detail) {
   }
   if (!group_ || kill_timer_ != 0) return;
   kill_delay_ms_ = 2;
-  kill_again();
+  // Which process it is may be known and not yet read.
+  if (report_) read_reports();
+  if (group_ && kill_timer_ == 0) kill_again();
 }
 
 void Command::kill_again() {
@@ -145,9 +147,9 @@ void Command::kill_again() {
   if (!group_) return;
   group_->kill_round();
   // Itself too: without a cgroup one that is still on its way to exec hasn't got its mark yet.
-  if (child_.pidfd) ::syscall(SYS_pidfd_send_signal, child_.pidfd.get(), SIGKILL, nullptr, 0);
+  if (child_ > 0) ::kill(child_, SIGKILL);
   // Its report comes through the reaper. Others may have been born meanwhile.
-  if (group_->empty() && !child_.pidfd && !unborn_) {
+  if (group_->empty() && child_ < 0 && !unborn_) {
     if (death_ && !exit_) consider_end();
     return;
   }

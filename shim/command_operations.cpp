@@ -14,7 +14,7 @@ namespace {
 class StartOperation : public Operation, public CommandListener {
  public:
   StartOperation(Connection& connection, CommandTable& table, CommandTable::Found found, const session::StartRequest& request)
-      : Operation(connection), table_(table), found_(std::move(found)), attach_(request.attach),
+      : Operation(connection), table_(table), found_(std::move(found)), attach_(request.attach), late_(request.attach && request.late_started),
         kill_on_disconnect_(request.on_disconnect == session::OnDisconnect::kill && !found_.existing) {
     found_.command->listen(*this);
     // Stdin that came right behind the request waits until it has where to go.
@@ -29,12 +29,14 @@ class StartOperation : public Operation, public CommandListener {
     if (done_ || (found_.command->state() == session::CommandState::starting && !found_.command->failure())) return;
     done_ = true;
     if (const auto& failure = found_.command->failure()) return connection_.fail(*failure);
-    connection_.send_message(FrameType::started, session::Started{found_.command->id(), found_.command->pid(), found_.existing});
+    session::Started started{found_.command->id(), found_.command->pid(), found_.existing};
+    if (!late_) connection_.send_message(FrameType::started, started);
     if (!attach_) return connection_.finish();
     session::AttachRequest request;
     request.command = found_.command->id();
     auto next = std::make_unique<AttachOperation>(connection_, table_, found_.command, request, kill_on_disconnect_);
     auto* attached = next.get();
+    if (late_) attached->announce_late(std::move(started));
     connection_.become(std::move(next));
     connection_.resume();
     attached->pump();
@@ -44,6 +46,7 @@ class StartOperation : public Operation, public CommandListener {
   CommandTable& table_;
   CommandTable::Found found_;
   bool attach_;
+  bool late_;
   bool kill_on_disconnect_;
   bool done_ = false;
 };

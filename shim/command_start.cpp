@@ -12,7 +12,9 @@
 
 #include "sdk/session/hello.hpp"
 #include "shim/command_child.hpp"
+#include "shim/command_plan.hpp"
 #include "shim/fault.hpp"
+#include "shim/start_failure.hpp"
 
 namespace harena::shim {
 
@@ -91,7 +93,8 @@ Status Command::start() {
   host_.reaper.expect();
   report_ = std::move(channel.first);
   // Until it closes: whatever becomes of this record meanwhile, the process must be known.
-  report_watch_ = host_.loop.watch(report_.get(), EPOLLIN, [this, self = shared_from_this()](std::uint32_t) { read_reports(); });
+  // No turn for each report: they are read together when the channel closes.
+  report_watch_ = host_.loop.watch(report_.get(), EPOLLHUP, [this, self = shared_from_this()](std::uint32_t) { read_reports(); });
   spawn_timer_ = host_.loop.after_ms(kSpawnTimeoutMs, [this] {
     constexpr auto kStopped = "the new process didn't get to exec within 30 s; something in the sandbox stopped it";
     on_spawn_failed(make_error(ErrorCode::deadline_exceeded, kStopped));
@@ -129,6 +132,15 @@ void Command::read_reports() {
   }
 }
 
+/// Only commands of root fail in numbers (light_child.hpp).
+Error Command::explain(std::string_view failed) const {
+  auto failure = decode_failure(failed);
+  if (!failure) return failure.error();
+  const auto path = search_path(host_.sandbox, request_, make_environment(host_.sandbox, request_, Identity{}));
+  const auto program = request_.shell.empty() ? request_.argv.front() : shell_of(host_.sandbox, request_);
+  return explain_failure(*failure, request_.cwd, program, path);
+}
+
 void Command::take_report(ReportMessage report) {
   switch (report.kind) {
     case Report::pid:
@@ -139,6 +151,7 @@ void Command::take_report(ReportMessage report) {
       return;
     case Report::pty: return open_pty(std::move(report.fd));
     case Report::error: return on_spawn_failed(session::decode_error(report.body));
+    case Report::failed: return on_spawn_failed(explain(report.body));
     default: break;
   }
   on_channel_closed();
@@ -146,10 +159,8 @@ void Command::take_report(ReportMessage report) {
 
 void Command::on_born(pid_t pid) {
   fault_point(host_.sandbox.options().run_dir, "spawn.born");
-  child_.pid = pid;
-  // Nobody else waits for it, so the number is its own; ESRCH when the reaper has: then its death is on the way here.
-  child_.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  host_.reaper.on_death(pid, [self = shared_from_this()](const Death& death) { self->on_main_death(death); });
+  const bool lives = host_.reaper.on_death(pid, [self = shared_from_this()](const Death& death) { self->on_main_death(death); });
+  if (lives) child_ = pid;
   if (std::exchange(unborn_, false)) host_.reaper.settled();
 }
 

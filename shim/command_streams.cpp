@@ -13,7 +13,8 @@ void OutputPump::open(UniqueFd fd, bool is_pty, OnBytes on_bytes) {
   fd_ = std::move(fd);
   is_pty_ = is_pty;
   on_bytes_ = std::move(on_bytes);
-  ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
+  // Of a pipe's end, no other flag can be changed; a PTY's master has it.
+  if (!is_pty_) ::fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
   watch_ = loop_.watch(fd_.get(), EPOLLIN, [this](std::uint32_t) { drain(kDrainBytes); });
 }
 

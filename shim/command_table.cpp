@@ -47,6 +47,7 @@ Status check_environment(const StartRequest& request) {
 /// client against its own mistakes, not against an attacker: whoever may start commands may start any.
 std::string arguments_digest(StartRequest request) {
   request.attach = false;
+  request.late_started = false;
   std::string bytes = session::encode(request);
   std::uint64_t a = 14695981039346656037u, b = 1099511628211u;
   for (char c : bytes) {

@@ -36,7 +36,8 @@ void Operation::on_frame(const FrameHeader& header, std::string_view) {
 
 Connection::Connection(Server& server, EventLoop& loop, UniqueFd socket)
     : server_(server), loop_(loop), socket_(std::move(socket)) {
-  watch_ = loop_.watch(socket_.get(), EPOLLIN | EPOLLRDHUP, [this](std::uint32_t events) { on_events(events); });
+  watched_ = EPOLLIN | EPOLLRDHUP;
+  watch_ = loop_.watch(socket_.get(), watched_, [this](std::uint32_t events) { on_events(events); });
 }
 
 Connection::~Connection() {
@@ -59,6 +60,8 @@ void Connection::on_events(std::uint32_t events) {
   if ((events & EPOLLOUT) != 0) flush();
   if (closed_) return;
   if ((events & EPOLLIN) != 0 && !paused_) return read_some();
+  // Not before something came: most pauses are over by then.
+  if ((events & EPOLLIN) != 0) update_events();
   if ((events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) close();
 }
 
@@ -210,14 +213,11 @@ void Connection::become(std::unique_ptr<Operation> next) {
   operation_ = std::move(next);
 }
 
-void Connection::pause() {
-  paused_ = true;
-  update_events();
-}
+void Connection::pause() { paused_ = true; }
 
 void Connection::resume() {
   paused_ = false;
-  update_events();
+  if (watched_ != wanted_events()) update_events();
   // What was read before the pause; not from inside the caller's own stack.
   loop_.defer([this, alive = std::weak_ptr<int>(alive_)] {
     if (!alive.expired() && !closed_) parse();
@@ -244,15 +244,21 @@ void Connection::take_back() {
   lent_ = false;
   ended();
   loop_.forget(watch_);
-  watch_ = loop_.watch(socket_.get(), EPOLLIN | EPOLLRDHUP, [this](std::uint32_t events) { on_events(events); });
+  watched_ = EPOLLIN | EPOLLRDHUP;
+  watch_ = loop_.watch(socket_.get(), watched_, [this](std::uint32_t events) { on_events(events); });
+}
+
+std::uint32_t Connection::wanted_events() const {
+  std::uint32_t events = EPOLLRDHUP;
+  if (!paused_) events |= EPOLLIN;
+  if (blocked_) events |= EPOLLOUT;
+  return events;
 }
 
 void Connection::update_events() {
   if (lent_ || closed_) return;
-  std::uint32_t events = EPOLLRDHUP;
-  if (!paused_) events |= EPOLLIN;
-  if (blocked_) events |= EPOLLOUT;
-  loop_.modify(watch_, events);
+  watched_ = wanted_events();
+  loop_.modify(watch_, watched_);
 }
 
 void Connection::flush_soon() {

@@ -95,6 +95,7 @@ class Connection {
   void flush_soon();
   void flush();
   bool flush_item(Item& item);
+  std::uint32_t wanted_events() const;
   void update_events();
 
   Server& server_;
@@ -110,6 +111,8 @@ class Connection {
   std::shared_ptr<int> alive_ = std::make_shared<int>();
   bool greeted_ = false;
   bool paused_ = false;
+  /// What the loop was asked for: a pause is told to it when something comes.
+  std::uint32_t watched_ = 0;
   bool parsing_ = false;
   bool lent_ = false;
   bool closing_ = false;

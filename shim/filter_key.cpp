@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "shim/raw_call.hpp"
+
 namespace harena::shim {
 namespace {
 
@@ -38,6 +40,10 @@ Result<FilterKey> FilterKey::make() {
 // Raw: the libraries' wrappers have no place for what the kernel doesn't read.
 long FilterKey::clone3(void* arguments, std::size_t size) const { return ::syscall(SYS_clone3, arguments, size, first_, second_); }
 long FilterKey::setns(int fd, int kinds) const { return ::syscall(SYS_setns, fd, kinds, first_, second_); }
+long FilterKey::clone3_beside(const void* arguments, std::size_t size, void (*body)(void*), void* data) const {
+  return raw_clone3(arguments, size, first_, second_, body, data);
+}
+long FilterKey::raw_setns(int fd, int kinds) const { return raw_call(SYS_setns, fd, kinds, first_, second_); }
 
 std::vector<sock_filter> FilterKey::open_door_in(const std::vector<sock_filter>& program) const {
   const std::array<std::uint32_t, 4> halves = {static_cast<std::uint32_t>(first_), static_cast<std::uint32_t>(first_ >> 32),

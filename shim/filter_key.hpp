@@ -24,6 +24,10 @@ class FilterKey {
   /// clone3(2) and setns(2) as syscall(2) returns them: -1 and errno. The key does no harm where no filter asks for it.
   long clone3(void* arguments, std::size_t size) const;
   long setns(int fd, int kinds) const;
+  /// The same for processes that share memory: no errno, it comes back with a minus. The child runs `body` with `data` on the stack that
+  /// `arguments` has, and never returns.
+  long clone3_beside(const void* arguments, std::size_t size, void (*body)(void*), void* data) const;
+  long raw_setns(int fd, int kinds) const;
 
   /// The program with the key's door in front. Its jumps are relative, so it stays as it was.
   std::vector<sock_filter> open_door_in(const std::vector<sock_filter>& program) const;

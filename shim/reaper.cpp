@@ -25,13 +25,14 @@ Result<std::unique_ptr<Reaper>> Reaper::create(EventLoop& loop) {
 
 Reaper::~Reaper() { loop_.forget(watch_); }
 
-void Reaper::on_death(pid_t pid, Callback callback) {
+bool Reaper::on_death(pid_t pid, Callback callback) {
   auto node = unclaimed_.extract(pid);
   if (node.empty()) {
     callbacks_[pid] = std::move(callback);
-  } else {
-    loop_.defer([callback = std::move(callback), death = node.mapped()] { callback(death); });
+    return true;
   }
+  loop_.defer([callback = std::move(callback), death = node.mapped()] { callback(death); });
+  return false;
 }
 
 void Reaper::settled() {
@@ -39,9 +40,9 @@ void Reaper::settled() {
 }
 
 void Reaper::reap() {
+  // A signal that is pending comes once, however often it was sent.
   signalfd_siginfo info;
-  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-  }
+  (void)!::read(signals_.get(), &info, sizeof info);
   Death death;
   // __WALL: also children that were cloned without SIGCHLD.
   for (pid_t pid; (pid = ::wait4(-1, &death.status, WNOHANG | __WALL, &death.usage)) > 0;) {

@@ -24,8 +24,8 @@ class Reaper {
   static Result<std::unique_ptr<Reaper>> create(EventLoop& loop);
   ~Reaper();
 
-  /// One callback a pid; called once, from the loop. Also when the process died since expect().
-  void on_death(pid_t pid, Callback callback);
+  /// One callback a pid; called once, from the loop. Also when the process died since expect(): then false, and the number may be another's.
+  bool on_death(pid_t pid, Callback callback);
   /// A child is being made elsewhere; until settled() the dead are remembered.
   void expect() { ++expected_; }
   /// Its pid is known (on_death was called), or there is none.

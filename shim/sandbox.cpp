@@ -17,6 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "shim/start_failure.hpp"
+
 namespace harena::shim {
 namespace {
 
@@ -63,14 +65,6 @@ Status join(const std::vector<UniqueFd>& groups) {
     return infrastructure_error(ErrorCode::internal, "cgroup", errno_error(errno, "joining a v1 cgroup").message);
   }
   return {};
-}
-
-Error pids_error() {
-  Error error = make_error(ErrorCode::resource_exhausted, "the sandbox has as many processes as its limit allows");
-  error.cause = Cause::limit;
-  error.cause_detail = "pids";
-  error.retry = Retry::same_node;
-  return error;
 }
 
 /// What the shim or whoever started harenad ignores (SIGPIPE, SIGHUP; SIGINT and SIGQUIT of a background job): CLONE_CLEAR_SIGHAND
@@ -215,6 +209,20 @@ Status Sandbox::enter_all(const FilterKey& key) const {
   return {};
 }
 
+Entrance Sandbox::entrance() const {
+  Entrance entrance;
+  entrance.init_pidfd = init_pidfd_.get();
+  entrance.namespaces = namespace_flags_;
+  entrance.host_proc = host_proc_.get();
+  entrance.null_device = null_.get();
+  for (const auto& tasks : v1_counting_) entrance.counting_groups.push_back(tasks.get());
+  entrance.process_counts = counters_.process_counts();
+  entrance.capabilities = options_.caps;
+  entrance.limits = options_.rlimits;
+  if (!options_.apparmor.empty()) entrance.apparmor = "exec " + options_.apparmor;
+  return entrance;
+}
+
 Status Sandbox::enter_for_files() const {
   if (file_namespace_flags_ == 0) return {};
   if (::setns(init_pidfd_.get(), file_namespace_flags_) != 0) return errno_error(errno, "entering the sandbox");
@@ -262,11 +270,8 @@ void Sandbox::restore_process_defaults() const {
   // Ignored signals stay so through clone and exec: a writer whose reader left must die of SIGPIPE.
   reset_ignored_signals();
   ::setrlimit(RLIMIT_NOFILE, &open_files_);
-  if (oom_adjusted_) set_oom_score("0");
-}
-
-void Sandbox::offer_to_oom_killer() const {
-  if (!oom_adjusted_ && has_namespaces()) set_oom_score("500");
+  if (oom_adjusted_) return set_oom_score("0");
+  if (has_namespaces()) set_oom_score("500");
 }
 
 bool Sandbox::init_is_dying() const {

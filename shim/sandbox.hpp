@@ -11,6 +11,7 @@
 
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
+#include "shim/entrance.hpp"
 #include "shim/filter_key.hpp"
 #include "shim/options.hpp"
 #include "shim/sandbox_counters.hpp"
@@ -58,11 +59,13 @@ class Sandbox {
   Status drop_capabilities() const;
   /// The AppArmor profile of the next exec.
   Status choose_apparmor() const;
-  /// Where shim and init couldn't be protected from the OOM killer (no CAP_SYS_RESOURCE), commands are offered to it first.
-  void offer_to_oom_killer() const;
+
+  /// All of the above for a process without memory of its own; borrows this object's descriptors.
+  Entrance entrance() const;
 
   // In the spawner: what all commands inherit from it.
-  /// Signals, limits of descriptors, and nobody's favour with the OOM killer: it is small, and is made again if it was chosen.
+  /// Signals, limits of descriptors, and nobody's favour with the OOM killer: it is small, and is made again if it was chosen. Where shim and init
+  /// aren't protected from that (harenad isn't, or has no CAP_SYS_RESOURCE), commands are offered to it first, and the spawner with them.
   void restore_process_defaults() const;
   /// The v1 groups that don't count (cpu, cpuset, io): a running process that changes its cpu group loses the CPU to whoever waits there,
   /// one that is born in it doesn't.

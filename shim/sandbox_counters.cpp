@@ -83,6 +83,14 @@ std::int64_t SandboxCounters::room() const {
 bool SandboxCounters::pids_full() const { return room() <= 0; }
 bool SandboxCounters::pids_exceeded() const { return room() < 0; }
 
+std::vector<std::pair<int, int>> SandboxCounters::process_counts() const {
+  std::vector<std::pair<int, int>> all;
+  for (const auto& group : groups_) {
+    if (group.pids_current && group.pids_max) all.emplace_back(group.pids_current.get(), group.pids_max.get());
+  }
+  return all;
+}
+
 std::vector<int> SandboxCounters::descriptors() const {
   std::vector<int> all;
   for (const auto& group : groups_) {

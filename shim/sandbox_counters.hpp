@@ -33,6 +33,8 @@ class SandboxCounters {
   bool pids_full() const;
   /// More processes than the limit: attaching to a v1 group isn't refused by the kernel.
   bool pids_exceeded() const;
+  /// pids.current and pids.max of each group that has both; borrowed.
+  std::vector<std::pair<int, int>> process_counts() const;
   /// A child that doesn't exec must keep these.
   std::vector<int> descriptors() const;
 

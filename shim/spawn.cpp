@@ -14,19 +14,11 @@
 #include <cstring>
 #include <vector>
 
+#include "shim/start_failure.hpp"
+
 namespace harena::shim {
-namespace {
 
-Error clone_error(int error) {
-  if (error != EAGAIN) return errno_error(error, "starting a process");
-  Error limit = make_error(ErrorCode::resource_exhausted, "the sandbox has as many processes as its limit allows");
-  limit.cause = Cause::limit;
-  limit.cause_detail = "pids";
-  limit.retry = Retry::same_node;
-  return limit;
-}
-
-}  // namespace
+Error clone_error(int error_number) { return error_number == EAGAIN ? pids_error() : errno_error(error_number, "starting a process"); }
 
 Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent, const FilterKey& key) {
   int pidfd = -1;

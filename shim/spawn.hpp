@@ -28,10 +28,11 @@ enum class Parent { caller, callers };
 /// copy-on-write fork: were the child to share memory or suspend its parent (vfork), an agent that stops it
 /// could stop the shim. resource_exhausted (limit, pids) on EAGAIN.
 /// `key`: of the caller's seccomp filter, if it has one.
+Error clone_error(int error_number);
 Result<Child> clone_child(int cgroup_fd, const std::function<void()>& body, Parent parent = Parent::caller, const FilterKey& key = {});
 
 /// Reports travel over a SOCK_SEQPACKET pair: a letter, then bytes.
-enum class Report : char { born = 'B', pid = 'P', error = 'E', pty = 'T', done = 'D', leftover = 'L', closed = 0, again = 1 };
+enum class Report : char { born = 'B', pid = 'P', error = 'E', pty = 'T', done = 'D', failed = 'F', leftover = 'L', closed = 0, again = 1 };
 
 struct ReportMessage {
   Report kind = Report::closed;

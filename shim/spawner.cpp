@@ -14,6 +14,7 @@
 
 #include "sdk/session/hello.hpp"
 #include "shim/fault.hpp"
+#include "shim/light_child.hpp"
 
 namespace harena::shim {
 namespace {
@@ -107,7 +108,15 @@ Error explain(const Sandbox& sandbox, Error error) {
   return infrastructure_error(ErrorCode::resource_exhausted, "processes", "the machine has no room for another process");
 }
 
-void carry_out(const Sandbox& sandbox, ReceivedOrder& order, const Status& confined, const FilterKey& key) {
+Result<pid_t> make_process(const Sandbox& sandbox, LightChildren& light, const session::StartRequest& request, const SpawnOrder& order,
+                           const FilterKey& key) {
+  if (light.can_make(request, order.mark)) return light.make(request, order.stdio, order.channel, order.cgroup, key);
+  HARENA_TRY(auto child, clone_child(order.cgroup, [&] { run_command_child(sandbox, request, order.stdio, order.channel, order.mark, key); },
+                                     Parent::callers, key));
+  return child.pid;
+}
+
+void carry_out(const Sandbox& sandbox, LightChildren& light, ReceivedOrder& order, const Status& confined, const FilterKey& key) {
   auto mark = session::get_u64(order.bytes.data());
   auto flags = static_cast<unsigned char>(order.bytes[8]);
   UniqueFd channel = order.next();
@@ -121,13 +130,12 @@ void carry_out(const Sandbox& sandbox, ReceivedOrder& order, const Status& confi
   std::string text = file ? read_file(file.get()) : order.bytes.substr(kPrefixBytes);
   auto request = session::decode<session::StartRequest>(text);
   if (!request) return send_report(channel.get(), Report::error, session::encode_error(request.error()));
-  auto child = clone_child(cgroup.get(), [&] {
-    run_command_child(sandbox, *request, {in.get(), out.get(), err.get()}, channel.get(), mark, key);
-  }, Parent::callers, key);
+  const SpawnOrder asked{{in.get(), out.get(), err.get()}, channel.get(), cgroup.get(), mark};
+  auto child = make_process(sandbox, light, *request, asked, key);
   fault_point(sandbox.options().run_dir, "spawner.made");
   if (!child) return send_report(channel.get(), Report::error, session::encode_error(explain(sandbox, std::move(child).error())));
   std::array<char, 8> pid;
-  session::put_u64(pid.data(), static_cast<std::uint64_t>(child->pid));
+  session::put_u64(pid.data(), static_cast<std::uint64_t>(*child));
   send_report(channel.get(), Report::born, {pid.data(), pid.size()});
 }
 
@@ -138,14 +146,17 @@ void be_spawner(const Sandbox& sandbox, int socket) {
   close_all_but(std::move(kept));
   sandbox.children_inside(true);
   sandbox.restore_process_defaults();
-  auto key = FilterKey::make();
-  auto confined = key ? sandbox.confine_spawner(*key) : Status(key.error());
+  auto made = FilterKey::make();
+  // Outlives every order: new processes read it.
+  const FilterKey key = made ? *made : FilterKey{};
+  auto confined = made ? sandbox.confine_spawner(key) : Status(made.error());
   if (confined) confined = sandbox.join_shared_cgroups();
+  LightChildren light(sandbox);
   for (;;) {
     ReceivedOrder order;
     if (!receive_order(socket, order)) return;
     fault_point(sandbox.options().run_dir, "spawner.order");
-    carry_out(sandbox, order, confined, key ? *key : FilterKey{});
+    carry_out(sandbox, light, order, confined, key);
   }
 }
 

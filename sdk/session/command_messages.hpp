@@ -82,6 +82,8 @@ struct StartRequest {
   /// With StdinMode::pipe: all that the command gets on stdin, then its end; at most kMaxStdinDataBytes. The endpoint has it when it
   /// answers `started`, so it arrives whatever becomes of the client. Needs kFeatureStdinData.
   std::string stdin_data;
+  /// With attach: `started` isn't awaited by itself, so it may come together with the first frame behind it. A hint; older endpoints skip it.
+  bool late_started = false;
   bool operator==(const StartRequest&) const = default;
   template <class F>
   static void fields(F& f) {
@@ -105,6 +107,7 @@ struct StartRequest {
     f(18, &StartRequest::attach);
     f(19, &StartRequest::trusted_tools);
     f(20, &StartRequest::stdin_data);
+    f(0x8001, &StartRequest::late_started);
   }
 };
 

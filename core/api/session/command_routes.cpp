@@ -56,6 +56,8 @@ bool take_input_back(const Error& error, StartBody& body) {
 
 /// Answers with the whole result, or with what it prints as it prints it.
 Task<Status> start_and_follow(const Request& request, ResponseWriter& response, SessionLink link, StartBody body) {
+  // Whoever waits for the end alone needs to know of the start only to feed it.
+  body.request.late_started = !body.attach && !body.stdin_data;
   auto begun = co_await link.client.start_attached(body.request);
   if (!begun && take_input_back(begun.error(), body)) begun = co_await link.client.start_attached(body.request);
   HARENA_CO_TRY(auto attached, std::move(begun));
