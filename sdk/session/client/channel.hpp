@@ -23,6 +23,9 @@ struct ReceivedFrame {
   bool continued = false;
 };
 
+/// The connection ended, instead of an answer.
+inline bool is_lost(const Error& error) { return error.code == ErrorCode::unavailable && error.cause_detail == "session"; }
+
 /// Lives on its stream's executor. One receive and one send at a time; they may overlap.
 class Channel {
  public:

@@ -6,11 +6,15 @@
 namespace harena::session {
 namespace {
 
+Error out_of_place(FrameType type, FrameType wanted) {
+  return infrastructure_error(ErrorCode::data_loss, "session",
+                              "the session endpoint sent '" + to_string(type) + "' instead of '" + to_string(wanted) + "'");
+}
+
 Task<Result<ReceivedFrame>> expect(Channel& channel, FrameType type) {
   HARENA_CO_TRY(auto frame, co_await channel.receive());
   if (frame.type == type) co_return frame;
-  co_return infrastructure_error(ErrorCode::data_loss, "session",
-                                 "the session endpoint sent '" + to_string(frame.type) + "' instead of '" + to_string(type) + "'");
+  co_return out_of_place(frame.type, type);
 }
 
 CommandRequest command_request(std::string command, std::uint64_t timeout_ms = 0) {
@@ -51,14 +55,31 @@ bool may_be_repeated(FrameType type) {
     case FrameType::file_chmod:
     case FrameType::file_chown:
     case FrameType::file_truncate:
+    case FrameType::attach:
+    case FrameType::file_read:
+    case FrameType::file_list:
+    case FrameType::file_watch:
+    case FrameType::file_archive_read:
     case FrameType::file_xattr_list:
     case FrameType::file_xattr_set: return true;
     default: return false;
   }
 }
 
-/// The connection ended, instead of an answer.
-bool is_lost(const Error& error) { return error.code == ErrorCode::unavailable && error.cause_detail == "session"; }
+/// A start under an op id never starts a second command.
+template <class Request>
+bool may_be_repeated(FrameType type, const Request& request) {
+  if constexpr (std::is_same_v<Request, StartRequest>) return !request.op.empty();
+  return may_be_repeated(type);
+}
+
+/// Whether the endpoint waits for something from the client inside the operation. Then it ends the connection after an error
+/// (docs/session-protocol.md, Connections 4), perhaps a moment later than the error arrives: it isn't to be used again.
+template <class Request>
+bool takes_data(const Request& request) {
+  if constexpr (std::is_same_v<Request, FileReadRequest>) return request.ask;
+  return false;
+}
 
 }  // namespace
 
@@ -79,6 +100,34 @@ template <class Request>
 Task<Result<std::unique_ptr<Channel>>> SessionClient::begin(FrameType type, const Request& request) {
   HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
   co_return co_await begin_on(std::move(channel), type, request);
+}
+
+template <class Request>
+Task<Result<SessionClient::Opened>> SessionClient::open_on(std::unique_ptr<Channel> channel, FrameType type, const Request& request) {
+  HARENA_CO_TRY(channel, co_await begin_on(std::move(channel), type, request));
+  auto frame = co_await channel->receive();
+  if (!frame) {
+    if (!takes_data(request)) co_await endpoint_->release(std::move(channel));
+    co_return std::move(frame).error();
+  }
+  co_return Opened{std::move(channel), *std::move(frame)};
+}
+
+template <class Request>
+Task<Result<SessionClient::Opened>> SessionClient::open(FrameType type, const Request& request) {
+  HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
+  const bool had_served = channel->has_served();
+  auto opened = co_await open_on(std::move(channel), type, request);
+  if (opened || !had_served || !may_be_repeated(type, request) || !is_lost(opened.error())) co_return opened;
+  HARENA_CO_TRY(auto fresh, co_await endpoint_->connect());
+  co_return co_await open_on(std::move(fresh), type, request);
+}
+
+template <class Request>
+Task<Result<SessionClient::Opened>> SessionClient::open(FrameType type, const Request& request, FrameType first) {
+  HARENA_CO_TRY(auto opened, co_await open(type, request));
+  if (opened.frame.type != first) co_return out_of_place(opened.frame.type, first);
+  co_return opened;
 }
 
 template <class Request>
@@ -114,32 +163,33 @@ Task<Status> SessionClient::tell(FrameType type, Request request) {
 
 Task<Result<Started>> SessionClient::start(StartRequest request) {
   request.attach = false;
-  HARENA_CO_TRY(auto channel, co_await begin(FrameType::start, request));
-  auto frame = co_await expect(*channel, FrameType::started);
-  if (!frame) {
-    co_await endpoint_->release(std::move(channel));
-    co_return std::move(frame).error();
-  }
-  HARENA_CO_TRY_STATUS(co_await channel->receive_ok());
-  co_await endpoint_->release(std::move(channel));
-  co_return decode<Started>(frame->payload);
+  HARENA_CO_TRY(auto opened, co_await open(FrameType::start, request, FrameType::started));
+  HARENA_CO_TRY_STATUS(co_await opened.channel->receive_ok());
+  co_await endpoint_->release(std::move(opened.channel));
+  co_return decode<Started>(opened.frame.payload);
 }
 
 Task<Result<AttachedCommand>> SessionClient::start_attached(StartRequest request) {
   request.attach = true;
-  HARENA_CO_TRY(auto channel, co_await begin(FrameType::start, request));
-  auto frame = co_await expect(*channel, FrameType::started);
-  if (!frame) {
-    co_await endpoint_->release(std::move(channel));
-    co_return std::move(frame).error();
-  }
-  HARENA_CO_TRY(auto started, decode<Started>(frame->payload));
-  co_return AttachedCommand{std::move(started), OutputReader(endpoint_, std::move(channel))};
+  HARENA_CO_TRY(auto opened, co_await open(FrameType::start, request, FrameType::started));
+  HARENA_CO_TRY(auto started, decode<Started>(opened.frame.payload));
+  co_return AttachedCommand{std::move(started), OutputReader(endpoint_, std::move(opened.channel))};
 }
 
 Task<Result<OutputReader>> SessionClient::attach(AttachRequest request) {
-  HARENA_CO_TRY(auto channel, co_await begin(FrameType::attach, request));
-  co_return OutputReader(endpoint_, std::move(channel));
+  HARENA_CO_TRY(auto channel, co_await endpoint_->acquire());
+  const bool had_served = channel->has_served();
+  auto begun = co_await begin_on(std::move(channel), FrameType::attach, request);
+  if (!begun && had_served && is_lost(begun.error())) {
+    HARENA_CO_TRY(auto fresh, co_await endpoint_->connect());
+    HARENA_CO_TRY(fresh, co_await begin_on(std::move(fresh), FrameType::attach, request));
+    co_return OutputReader(endpoint_, std::move(fresh));
+  }
+  HARENA_CO_TRY(channel, std::move(begun));
+  OutputReader reader(endpoint_, std::move(channel));
+  // The first frame may be long in coming: the reader finds out whether this connection was one that had ended.
+  if (had_served) reader.may_ask_again(std::move(request));
+  co_return reader;
 }
 
 Task<Result<StdinStream>> SessionClient::open_stdin(StdinRequest request) {
@@ -187,24 +237,11 @@ Task<Status> SessionClient::forget(std::string command) {
   return tell(FrameType::forget, command_request(std::move(command)));
 }
 
-/// Whether the endpoint waits for something from the client inside the operation. Then it ends the connection after an error
-/// (docs/session-protocol.md, Connections 4), perhaps a moment later than the error arrives: it isn't to be used again.
-template <class Request>
-bool takes_data(const Request& request) {
-  if constexpr (std::is_same_v<Request, FileReadRequest>) return request.ask;
-  return false;
-}
-
 template <class Request>
 Task<Result<FileReader>> SessionClient::open_reader(FrameType type, const Request& request) {
-  HARENA_CO_TRY(auto channel, co_await begin(type, request));
-  auto frame = co_await expect(*channel, FrameType::file_stat);
-  if (!frame) {
-    if (!takes_data(request)) co_await endpoint_->release(std::move(channel));
-    co_return std::move(frame).error();
-  }
-  HARENA_CO_TRY(auto stat, decode<FileStat>(frame->payload));
-  FileReader reader(endpoint_, std::move(channel));
+  HARENA_CO_TRY(auto opened, co_await open(type, request, FrameType::file_stat));
+  HARENA_CO_TRY(auto stat, decode<FileStat>(opened.frame.payload));
+  FileReader reader(endpoint_, std::move(opened.channel));
   reader.set_stat(std::move(stat));
   co_return reader;
 }
@@ -225,13 +262,8 @@ Task<Result<ArchiveWriter>> SessionClient::write_archive(FileArchiveWriteRequest
 }
 
 Task<Result<FileWatcher>> SessionClient::watch(FileWatchRequest request) {
-  HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_watch, request));
-  auto frame = co_await expect(*channel, FrameType::ready);
-  if (!frame) {
-    co_await endpoint_->release(std::move(channel));
-    co_return std::move(frame).error();
-  }
-  co_return FileWatcher(endpoint_, std::move(channel));
+  HARENA_CO_TRY(auto opened, co_await open(FrameType::file_watch, request, FrameType::ready));
+  co_return FileWatcher(endpoint_, std::move(opened.channel));
 }
 
 Task<Result<FileWriter>> SessionClient::write_file(FileWriteRequest request) {
@@ -242,23 +274,21 @@ Task<Result<FileWriter>> SessionClient::write_file(FileWriteRequest request) {
 }
 
 Task<Result<FileListing>> SessionClient::list_files(FileListRequest request) {
-  HARENA_CO_TRY(auto channel, co_await begin(FrameType::file_list, request));
+  HARENA_CO_TRY(auto opened, co_await open(FrameType::file_list, request));
   FileListing listing;
-  for (;;) {
-    auto frame = co_await channel->receive();
+  while (opened.frame.type != FrameType::ok) {
+    HARENA_CO_TRY(auto batch, decode<FileEntries>(opened.frame.payload));
+    std::move(batch.entries.begin(), batch.entries.end(), std::back_inserter(listing.entries));
+    auto frame = co_await opened.channel->receive();
     if (!frame) {
-      co_await endpoint_->release(std::move(channel));
+      co_await endpoint_->release(std::move(opened.channel));
       co_return std::move(frame).error();
     }
-    if (frame->type == FrameType::ok) {
-      HARENA_CO_TRY(auto end, decode<FileListEnd>(frame->payload));
-      listing.cursor = std::move(end.cursor);
-      break;
-    }
-    HARENA_CO_TRY(auto batch, decode<FileEntries>(frame->payload));
-    std::move(batch.entries.begin(), batch.entries.end(), std::back_inserter(listing.entries));
+    opened.frame = *std::move(frame);
   }
-  co_await endpoint_->release(std::move(channel));
+  co_await endpoint_->release(std::move(opened.channel));
+  HARENA_CO_TRY(auto end, decode<FileListEnd>(opened.frame.payload));
+  listing.cursor = std::move(end.cursor);
   co_return listing;
 }
 

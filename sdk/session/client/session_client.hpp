@@ -82,6 +82,18 @@ class SessionClient {
   Task<Result<std::unique_ptr<Channel>>> begin_on(std::unique_ptr<Channel> channel, FrameType type, const Request& request);
   template <class Request>
   Task<Result<std::string>> call_on(std::unique_ptr<Channel> channel, FrameType type, const Request& request);
+  /// An operation and the first frame of its answer.
+  struct Opened {
+    std::unique_ptr<Channel> channel;
+    ReceivedFrame frame;
+  };
+  template <class Request>
+  Task<Result<Opened>> open_on(std::unique_ptr<Channel> channel, FrameType type, const Request& request);
+  /// Asks again on a new connection when a kept one had ended and the request may be repeated.
+  template <class Request>
+  Task<Result<Opened>> open(FrameType type, const Request& request);
+  template <class Request>
+  Task<Result<Opened>> open(FrameType type, const Request& request, FrameType first);
   template <class Request>
   Task<Result<FileReader>> open_reader(FrameType type, const Request& request);
 

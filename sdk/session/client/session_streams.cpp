@@ -32,11 +32,20 @@ Status OutputReader::take_output(ReceivedFrame frame, OutputEvent& event) {
   return {};
 }
 
+Task<Result<ReceivedFrame>> OutputReader::receive() {
+  auto frame = co_await channel_->receive();
+  auto request = std::exchange(again_, std::nullopt);
+  if (frame || !request || !is_lost(frame.error())) co_return frame;
+  HARENA_CO_TRY(channel_, co_await endpoint_->connect());
+  HARENA_CO_TRY_STATUS(co_await channel_->send_message(FrameType::attach, *request));
+  co_return co_await channel_->receive();
+}
+
 Task<Result<OutputEvent>> OutputReader::next() {
   OutputEvent event;
   if (!channel_) co_return event;
   for (;;) {
-    HARENA_CO_TRY(auto frame, co_await channel_->receive());
+    HARENA_CO_TRY(auto frame, co_await receive());
     switch (frame.type) {
       case FrameType::output_out:
       case FrameType::output_err: {
@@ -71,6 +80,7 @@ Task<Result<OutputEvent>> OutputReader::next() {
 
 Task<Status> OutputReader::write_stdin(std::string_view bytes) {
   constexpr std::size_t kPart = 256 << 10;
+  again_.reset();
   while (!bytes.empty()) {
     if (!channel_) co_return make_error(ErrorCode::failed_precondition, "the command has ended");
     HARENA_CO_TRY_STATUS(co_await channel_->send(FrameType::data, bytes.substr(0, kPart)));
@@ -81,11 +91,13 @@ Task<Status> OutputReader::write_stdin(std::string_view bytes) {
 
 Task<Status> OutputReader::end_stdin() {
   if (!channel_) co_return ok_status();
+  again_.reset();
   co_return co_await channel_->send(FrameType::data_end, {});
 }
 
 Task<Status> OutputReader::resize(std::uint16_t rows, std::uint16_t cols) {
   if (!channel_) co_return ok_status();
+  again_.reset();
   ResizeRequest request;
   request.rows = rows;
   request.cols = cols;
@@ -94,6 +106,7 @@ Task<Status> OutputReader::resize(std::uint16_t rows, std::uint16_t cols) {
 
 Task<Status> OutputReader::signal(int signal, SignalTarget target) {
   if (!channel_) co_return ok_status();
+  again_.reset();
   SignalRequest request;
   request.signal = signal;
   request.target = target;

@@ -52,8 +52,14 @@ class OutputReader : public StreamBase {
   /// Bytes of stdin that the command's pipe has taken, as of the last next().
   std::uint64_t stdin_acked() const { return acked_; }
 
+  /// For SessionClient: the connection was a kept one, which may turn out to have ended. As long as nothing came and nothing was sent, `request`
+  /// is asked again on a new one.
+  void may_ask_again(AttachRequest request) { again_ = std::move(request); }
+
  private:
   Status take_output(ReceivedFrame frame, OutputEvent& event);
+  Task<Result<ReceivedFrame>> receive();
+  std::optional<AttachRequest> again_;
   std::uint64_t acked_ = 0;
   /// Behind the part that was handed over last.
   std::uint64_t next_offset_ = 0;

@@ -67,6 +67,62 @@ TEST_F(KeptConnections, WhatMayHaveHappenedIsNotRepeated) {
   EXPECT_TRUE(await(client.forget(started->command)));
 }
 
+TEST_F(KeptConnections, ReadersAndListsAreAskedForAgain) {
+  auto client = counted();
+  auto started = await(client.start(shell("echo out; cat")));
+  ASSERT_TRUE(started);
+  auto asked_again = [&](const char* what, auto&& ask) {
+    ASSERT_TRUE(await(client.stats()));
+    const int before = connects;
+    break_kept();
+    EXPECT_TRUE(ask()) << what;
+    EXPECT_EQ(connects, before + 1) << what;
+  };
+  FileListRequest folder;
+  folder.path = "/proc/self";
+  FileReadRequest file;
+  file.path = "/etc/passwd";
+  FileArchiveReadRequest archive;
+  archive.path = "/etc/apt";
+  AttachRequest attach;
+  attach.command = started->command;
+  asked_again("list", [&] { return await(client.list_files(folder)).ok(); });
+  asked_again("read", [&] { return await(client.read_file(file)).ok(); });
+  asked_again("archive", [&] { return await(client.read_archive(archive)).ok(); });
+  asked_again("attach", [&] {
+    auto output = await(client.attach(attach));
+    if (!output) return false;
+    auto event = await(output->next());
+    return event.ok() && event->bytes == "out\n";
+  });
+  EXPECT_TRUE(await(client.forget(started->command)));
+}
+
+/// The connection ends behind the request instead of before it: the endpoint has it, and its answer is lost.
+TEST_F(KeptConnections, AStartUnderAnOpIsAskedForAgainAndRunsOnce) {
+  auto client = counted();
+  ASSERT_TRUE(await(client.stats()));
+  auto request = argv({"sleep", "30"});
+  request.op = "once";
+  break_kept();
+  auto started = await(client.start(request));
+  ASSERT_TRUE(started) << started.error().describe();
+  EXPECT_EQ(connects, 2);
+  break_kept();
+  auto attached = await(client.start_attached(request));
+  ASSERT_TRUE(attached);
+  EXPECT_EQ(attached->started.command, started->command);
+  EXPECT_TRUE(attached->started.existing);
+  auto without = argv({"true"});
+  ASSERT_TRUE(await(client.stats()));
+  break_kept();
+  EXPECT_FALSE(await(client.start(without)));
+  auto commands = await(client.list());
+  ASSERT_TRUE(commands);
+  EXPECT_EQ(commands->size(), 1u);
+  EXPECT_TRUE(await(client.forget(started->command)));
+}
+
 TEST_F(KeptConnections, ANewConnectionThatEndsIsTheTruth) {
   auto client = counted();
   *dies = true;
