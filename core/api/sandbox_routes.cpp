@@ -67,9 +67,17 @@ Status parse_lifetime_update(JsonFields& fields, SandboxUpdate& update) {
   return make_error(ErrorCode::invalid_argument, "the update has lifetime_s and lifetime_at_least_s; one of them is right");
 }
 
-Result<SandboxUpdate> parse_update(const json& body) {
-  JsonFields fields(body, "the update");
+struct ParsedUpdate {
   SandboxUpdate update;
+  std::string give_to;  ///< a token; empty: its owner stays
+};
+
+Result<ParsedUpdate> parse_update(const json& body) {
+  JsonFields fields(body, "the update");
+  ParsedUpdate parsed;
+  auto& update = parsed.update;
+  HARENA_TRY(update.if_labels, fields.string_map("if_labels"));
+  HARENA_TRY(parsed.give_to, fields.string("give_to", ""));
   HARENA_TRY(auto labels, fields.string_map("labels"));
   HARENA_TRY(auto annotations, fields.string_map("annotations"));
   HARENA_TRY(const auto idle, fields.integer("idle_ttl_s", 0, 0, kMaxTtlSeconds));
@@ -82,7 +90,22 @@ Result<SandboxUpdate> parse_update(const json& body) {
   if (fields.has("annotations")) update.annotations = std::move(annotations);
   if (fields.has("idle_ttl_s")) update.idle_ttl_s = idle;
   if (fields.has("params")) update.params = std::move(params);
-  return update;
+  if (!parsed.give_to.empty() && update.params) {
+    return make_error(ErrorCode::invalid_argument, "the update has give_to and params; its parameters are changed before or after that");
+  }
+  return parsed;
+}
+
+/// Who gives a sandbox away could stop it as well; who gets it could have made it.
+Result<SandboxOwner> permitted_owner(ApiServices& services, const Principal& giver, const Sandbox& sandbox, const std::string& token) {
+  HARENA_TRY_STATUS(services.iam.authorize(giver, Permission::sandbox_stop, sandbox.spec.project));
+  auto receiver = services.iam.authenticate(token);
+  if (!receiver.ok() || !receiver->frontend.empty()) {
+    return make_error(ErrorCode::invalid_argument, "give_to is no valid token; the token of whoever gets the sandbox is right");
+  }
+  HARENA_TRY_STATUS(services.iam.authorize(*receiver, Permission::sandbox_create, receiver->project));
+  HARENA_TRY_STATUS(check_may_use_images(services.iam, *receiver, sandbox.spec));
+  return SandboxOwner{receiver->project, receiver->id};
 }
 
 }  // namespace
@@ -176,11 +199,14 @@ SandboxRoutes::Answer SandboxRoutes::get(ApiCall& call) {
 }
 
 SandboxRoutes::Answer SandboxRoutes::update(ApiCall& call) {
-  HARENA_CO_TRY(Edge* const edge, co_await permitted_edge(call, Permission::sandbox_use));
+  HARENA_CO_TRY(const auto before, co_await permitted_sandbox(services_, call, Permission::sandbox_use));
+  HARENA_CO_TRY(Edge* const edge, services_.fleet.edge_of(before.id));
   HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
-  HARENA_CO_TRY(auto update, parse_update(body));
-  HARENA_CO_TRY(const auto id, call.sandbox_id());
-  HARENA_CO_TRY(const auto sandbox, co_await edge->update(call.context, id, std::move(update)));
+  HARENA_CO_TRY(auto parsed, parse_update(body));
+  if (!parsed.give_to.empty()) {
+    HARENA_CO_TRY(parsed.update.owner, permitted_owner(services_, call.principal, before, parsed.give_to));
+  }
+  HARENA_CO_TRY(const auto sandbox, co_await edge->update(call.context, before.id, std::move(parsed.update)));
   co_return Reply{200, to_public_json(sandbox)};
 }
 

@@ -27,8 +27,19 @@ struct SandboxPage {
   std::string next_cursor;         ///< empty: the end
 };
 
+/// Whose a sandbox becomes.
+struct SandboxOwner {
+  ProjectPath project = ProjectPath::root();
+  std::string principal;  ///< what its created_by becomes
+};
+
 /// Changes that a caller may make to a living sandbox. Absent members stay.
 struct SandboxUpdate {
+  /// What must be among its labels for anything to change: failed_precondition otherwise, naming the label. Updates of one sandbox are
+  /// judged one after the other, so of several that claim a label one gets it.
+  Labels if_labels;
+  /// It counts against this project's quotas from now on (resource_exhausted when it doesn't fit), and is its principal's. Not with params.
+  std::optional<SandboxOwner> owner;
   std::optional<Labels> labels;
   std::optional<std::int64_t> idle_ttl_s;
   std::optional<std::int64_t> lifetime_s;  ///< from now on; 0: no absolute end

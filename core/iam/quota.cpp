@@ -122,6 +122,16 @@ Status QuotaLedger::resize(Reservation& reservation, QuotaAmount amount) {
   return ok_status();
 }
 
+Status QuotaLedger::move(Reservation& reservation, const ProjectPath& project) {
+  if (!reservation) return ok_status();
+  std::lock_guard lock(book_->mutex);
+  book_->subtract(reservation.project_, reservation.amount_);
+  const Status fits = book_->check(project, reservation.amount_);
+  if (fits.ok()) reservation.project_ = project;
+  book_->add(reservation.project_, reservation.amount_);
+  return fits;
+}
+
 QuotaAmount QuotaLedger::used(const ProjectPath& project) const {
   std::lock_guard lock(book_->mutex);
   const auto it = book_->accounts.find(project);

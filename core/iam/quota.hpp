@@ -63,6 +63,9 @@ class QuotaLedger {
   /// Another amount for what lives already; only what is more than before is checked against the limits. On failure, as reserve
   /// has it, the reservation is as before.
   Status resize(Reservation& reservation, QuotaAmount amount);
+  /// Another project for what lives already; what both are below is asked for nothing more. On failure, as reserve has it, the
+  /// reservation is as before.
+  Status move(Reservation& reservation, const ProjectPath& project);
   /// What a project and everything below it use now.
   QuotaAmount used(const ProjectPath& project) const;
   /// Takes effect for the next reserve; lower than what is used is fine and only refuses more.

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/lifecycle/creation.hpp"
+#include "core/lifecycle/handover.hpp"
 #include "core/lifecycle/resizing.hpp"
 #include "core/lifecycle/use_guard.hpp"
 
@@ -138,6 +139,7 @@ Result<Sandbox> SandboxManager::update(const CallContext& call, const SandboxId&
   std::lock_guard verb(live->verb_mutex);
   const auto state = live->state();
   if (is_terminal(state)) HARENA_TRY_STATUS(check_verb(Verb::use, state));
+  HARENA_TRY_STATUS(check_labels_are(live->snapshot(), update.if_labels));
   if (update.lifetime_action) {
     HARENA_TRY(const auto entry, backend_of(live->snapshot()));
     HARENA_TRY_STATUS(check_can_pause(entry, *update.lifetime_action, "lifetime_action"));
@@ -148,12 +150,29 @@ Result<Sandbox> SandboxManager::update(const CallContext& call, const SandboxId&
     if (update.resume_on_use) sandbox.spec.resume_on_use = *update.resume_on_use;
     set_times(sandbox, update, parts_.clock.wall_ms());
   };
-  if (update.params) {
+  if (update.owner) {
+    HARENA_TRY_STATUS(hand_over(call, *live, *update.owner, change));
+  } else if (update.params) {
     HARENA_TRY_STATUS(Resizing(*this, call, *live).run(*update.params, change));
   } else {
     HARENA_TRY_STATUS(move(call, *live, state, change));
   }
   return live->snapshot();
+}
+
+Status SandboxManager::hand_over(const CallContext& call, LiveSandbox& live, const SandboxOwner& owner,
+                                 const std::function<void(Sandbox&)>& also) {
+  const Sandbox before = live.snapshot();
+  HARENA_TRY_STATUS(check_can_be_given(before));
+  HARENA_TRY_STATUS(parts_.quotas.move(live.reservation(), owner.project));
+  Status given = move(call, live, before.state, [&](Sandbox& sandbox) {
+    sandbox.spec.project = owner.project;
+    sandbox.created_by = owner.principal;
+    also(sandbox);
+  });
+  // The old project had room for it a moment ago; if it is full by now, the next start counts it there all the same.
+  if (!given.ok()) live.reservation() = parts_.quotas.adopt(before.spec.project, quota_of(before));
+  return given;
 }
 
 Result<nlohmann::json> SandboxManager::usage(const CallContext& call, const SandboxId& id) {

@@ -116,6 +116,8 @@ class SandboxManager {
   Result<BackendEntry> backend_of(const Sandbox& sandbox) const;
   /// Writes the record with `state` to the store, then to the live object. The caller holds the verb lock.
   Status move(const CallContext& call, LiveSandbox& live, SandboxState state, const std::function<void(Sandbox&)>& change = {});
+  /// Record and quotas together; `also` changes what else the update asked for.
+  Status hand_over(const CallContext& call, LiveSandbox& live, const SandboxOwner& owner, const std::function<void(Sandbox&)>& also);
   Result<Sandbox> stop_locked(const CallContext& call, LiveSandbox& live, std::int64_t grace_ms, const Ending& why);
   /// Ends a sandbox whose processes are gone already.
   void bury(const LivePtr& live, const Ending& ending);
