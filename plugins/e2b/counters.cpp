@@ -15,6 +15,12 @@ json metric(const char* name, const char* help, const char* first, const char* s
   return {{"name", name}, {"help", help}, {"type", "counter"}, {"series", std::move(list)}};
 }
 
+json gauge(const char* name, const char* help, const char* label, const std::map<std::string, std::size_t>& values) {
+  json list = json::array();
+  for (const auto& [of, value] : values) list.push_back({{"labels", {{label, of}}}, {"value", value}});
+  return {{"name", name}, {"help", help}, {"type", "gauge"}, {"series", std::move(list)}};
+}
+
 }  // namespace
 
 void Counters::answered(const std::string& operation, int status) {
@@ -29,11 +35,23 @@ void Counters::unknown_field(const std::string& operation, const std::string& fi
   ++fields_[known ? key : std::pair<std::string, std::string>{"other", "other"}];
 }
 
+void Counters::warm(const std::string& template_id, const std::string& outcome) {
+  std::lock_guard lock(mutex_);
+  ++warm_[{template_id, outcome}];
+}
+
+void Counters::warm_ready(const std::string& template_id, std::size_t count) {
+  std::lock_guard lock(mutex_);
+  warm_ready_[template_id] = count;
+}
+
 json Counters::metrics() const {
   std::lock_guard lock(mutex_);
   return {{"metrics",
            {metric("harena_e2b_requests_total", "Requests by operation and status.", "operation", "status", requests_),
-            metric("harena_e2b_unknown_fields_total", "Request fields that were ignored.", "operation", "field", fields_)}}};
+            metric("harena_e2b_unknown_fields_total", "Request fields that were ignored.", "operation", "field", fields_),
+            metric("harena_e2b_warm_total", "Sandboxes of templates' pools, by what became of them.", "template", "outcome", warm_),
+            gauge("harena_e2b_warm_ready", "Sandboxes that are ready for a create.", "template", warm_ready_)}}};
 }
 
 }  // namespace harena::e2b

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "plugins/e2b/gateway.hpp"
+#include "plugins/e2b/warm/warm_pools.hpp"
 #include "sdk/http/io_threads.hpp"
 #include "sdk/http/server.hpp"
 #include "sdk/http/tls.hpp"
@@ -14,10 +15,18 @@ namespace harena::e2b {
 using plugin::Call;
 using plugin::json;
 
+namespace {
+
+/// A pool that is in the middle of making a sandbox has so long to finish; what it leaves behind ends by itself.
+constexpr std::chrono::milliseconds kWarmStop{500};
+
+}  // namespace
+
 /// What start makes and drain ends, in the order of making.
 struct E2bFrontend::Running {
   explicit Running(Settings given) : settings(std::move(given)) {}
   ~Running() {
+    if (warm) warm->stop(std::chrono::milliseconds(0));
     if (server) server->stop(std::chrono::milliseconds(0));
     if (io) io->stop();
   }
@@ -32,6 +41,7 @@ struct E2bFrontend::Running {
   std::shared_ptr<frontend::ApiClient> api;
   std::optional<Keys> keys;
   std::optional<Services> services;
+  std::unique_ptr<WarmPools> warm;
   std::unique_ptr<Gateway> gateway;
   std::unique_ptr<http::Server> server;
 };
@@ -41,10 +51,14 @@ Status E2bFrontend::Running::open(const plugin::Host& host) {
   HARENA_TRY(auto made, Keys::make(api->host()));
   keys.emplace(std::move(made));
   services.emplace(Services{*api, settings, *keys, counters, clock});
+  warm = std::make_unique<WarmPools>(*services, [host](const std::string& text) { host.warning(text); });
+  services->warm = warm.get();
   gateway = std::make_unique<Gateway>(*services);
   HARENA_TRY_STATUS(gateway->status());
   io = std::make_unique<http::IoThreads>(std::max(1u, std::thread::hardware_concurrency()));
-  return listen();
+  HARENA_TRY_STATUS(listen());
+  warm->start(*io);
+  return ok_status();
 }
 
 Status E2bFrontend::Running::listen() {
@@ -92,6 +106,7 @@ Result<json> E2bFrontend::start(const Call&) {
 Status E2bFrontend::drain(const Call& call) {
   const auto ending = running();
   if (!ending) return ok_status();
+  ending->warm->stop(std::min(kWarmStop, std::chrono::milliseconds(call.remaining_ms(0))));
   ending->server->stop(std::chrono::milliseconds(call.remaining_ms(0)));
   ending->io->stop();
   std::lock_guard lock(mutex_);

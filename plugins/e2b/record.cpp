@@ -1,5 +1,6 @@
 #include "plugins/e2b/record.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "sdk/base/rfc3339.hpp"
@@ -55,6 +56,7 @@ json to_json(const Extras& extras) {
   if (!extras.mask_request_host.empty()) out["mask_host"] = extras.mask_request_host;
   if (!extras.deny_out.empty()) out["deny_out"] = extras.deny_out;
   if (!extras.workdir.empty()) out["workdir"] = extras.workdir;
+  if (extras.started_ms != 0) out["started_ms"] = extras.started_ms;
   return out;
 }
 
@@ -70,6 +72,7 @@ Result<Extras> extras_from(const json& document) {
     extras.mask_request_host = document.value("mask_host", "");
     extras.deny_out = document.value("deny_out", std::vector<std::string>());
     extras.workdir = document.value("workdir", "");
+    extras.started_ms = document.value("started_ms", std::int64_t{0});
     return extras;
   } catch (const json::exception& problem) {
     return make_error(ErrorCode::data_loss, std::string("the sandbox's annotation 'e2b' can't be read: ") + problem.what());
@@ -98,7 +101,8 @@ Result<Record> record_from(const json& sandbox) {
     }
     record.backend = sandbox.at("backend").get<std::string>();
     record.state = sandbox.at("state").get<std::string>();
-    record.started_ms = sandbox.at("created_ms").get<std::int64_t>();
+    // A fork has its source's annotation, and begins later.
+    record.started_ms = std::max(sandbox.at("created_ms").get<std::int64_t>(), record.extras.started_ms);
     record.changed_ms = sandbox.at("changed_ms").get<std::int64_t>();
     record.end_ms = sandbox.at("expires_ms").get<std::int64_t>();
     record.lifetime_s = sandbox.at("lifetime_s").get<std::int64_t>();

@@ -9,12 +9,15 @@
 
 namespace harena::e2b {
 
+class WarmPools;
+
 struct Services {
   frontend::ApiClient& api;
   const Settings& settings;
   const Keys& keys;
   Counters& counters;
   Clock& clock;
+  WarmPools* warm = nullptr;  ///< set before the server begins
 };
 
 }  // namespace harena::e2b

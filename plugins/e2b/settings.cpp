@@ -41,6 +41,7 @@ Template parse_template(const std::string& id, const json& from) {
   made.start_command = from.value("start_command", "");
   made.ready_command = from.value("ready_command", "");
   made.ready_timeout_s = from.value("ready_timeout_s", made.ready_timeout_s);
+  made.warm = from.value("warm", made.warm);
   made.user = from.value("user", made.user);
   made.workdir = from.value("workdir", "");
   return made;
@@ -63,6 +64,17 @@ Status check_names(const std::vector<Template>& templates) {
       }
       if (!seen.insert(name).second) return bad("two templates are called '" + name + "'");
     }
+  }
+  return ok_status();
+}
+
+Status check_warm(const Settings& settings) {
+  if (!settings.warm_token_file.empty()) return ok_status();
+  for (const auto& one : settings.templates) {
+    if (one.warm == 0) continue;
+    return bad("templates." + one.id + ".warm is " + std::to_string(one.warm) +
+               " and warm_token_file isn't set; a file with the token that these sandboxes are made with is right, such as "
+               "/var/lib/harena/admin.token");
   }
   return ok_status();
 }
@@ -100,6 +112,8 @@ Result<Settings> parse_settings(const json& document) {
   const auto templates = document.value("templates", json::object());
   for (const auto& [id, one] : templates.items()) made.templates.push_back(parse_template(id, one));
   HARENA_TRY_STATUS(check_names(made.templates));
+  made.warm_token_file = document.value("warm_token_file", "");
+  HARENA_TRY_STATUS(check_warm(made));
   return made;
 }
 

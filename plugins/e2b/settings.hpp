@@ -28,6 +28,7 @@ struct Template {
   std::string start_command;           ///< run as `user` by a login shell when a sandbox begins; empty: none
   std::string ready_command;           ///< repeated until it ends with 0, before create answers; empty: none
   std::int64_t ready_timeout_s = 60;
+  std::size_t warm = 0;                ///< sandboxes that are kept ready for creates (warm/warm_pool.hpp)
   std::string user = "user";           ///< of commands that name none
   std::string workdir;                 ///< of commands that name none; empty: the user's home
 };
@@ -42,6 +43,7 @@ struct Settings {
   std::vector<Template> templates;
   std::int64_t max_timeout_s = 86'400;
   std::size_t max_connections = 20'000;
+  std::string warm_token_file;         ///< with whose token pools are kept; set wherever a template is warm
 
   /// By id, alias, `name:default` or `namespace/name`; null: there is none.
   const Template* find_template(std::string_view name) const;

@@ -22,7 +22,9 @@ inline constexpr const char* kSettingsSchema = R"json({
       "description": "The longest timeout of a sandbox."},
     "max_connections": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 20000,
       "description": "Connections at once."},
-    "templates": {"type": "object", "default": {"base": {"image": "root/e2b-base:v1"}},
+    "warm_token_file": {"type": "string", "pattern": "^(/.*)?$", "default": "",
+      "description": "File with the token that ready sandboxes (templates.NAME.warm) are made with, before they are anybody's."},
+    "templates": {"type": "object", "default": {"base": {"image": "root/base:v1"}},
       "description": "What templateID may be: names and stacks of images.",
       "additionalProperties": {"type": "object", "additionalProperties": false, "required": ["image"],
         "properties": {
@@ -42,6 +44,8 @@ inline constexpr const char* kSettingsSchema = R"json({
             "description": "Repeated until it ends with 0 before create answers."},
           "ready_timeout_s": {"type": "integer", "minimum": 1, "maximum": 600, "default": 60,
             "description": "How long that may take."},
+          "warm": {"type": "integer", "minimum": 0, "maximum": 100, "default": 0,
+            "description": "Sandboxes that are kept ready, their start command running, for creates to take."},
           "user": {"type": "string", "minLength": 1, "default": "user", "description": "The user of commands that name none."},
           "workdir": {"type": "string", "pattern": "^(/.*)?$", "default": "",
             "description": "The folder of commands that name none; empty: the user's home."}}}}}

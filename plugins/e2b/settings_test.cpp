@@ -33,6 +33,7 @@ TEST(E2bSettings, NamesWhatIsWrong) {
   EXPECT_THAT(refused(R"({"templates": {"Base": {"image": "x"}}})"), testing::HasSubstr("template name 'Base'"));
   EXPECT_THAT(refused(R"({"templates": {"a": {"image": "x", "aliases": ["b"]}, "b": {"image": "x"}}})"),
               testing::HasSubstr("two templates are called 'b'"));
+  EXPECT_THAT(refused(R"({"templates": {"a": {"image": "x", "warm": 2}}})"), testing::HasSubstr("templates.a.warm is 2 and warm_token_file isn't set"));
 }
 
 TEST(E2bSettings, FindsATemplateByAllThatClientsCallIt) {

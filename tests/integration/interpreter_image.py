@@ -17,23 +17,33 @@ BUILD = Path(os.environ.get("HARENA_BUILD_DIR", SOURCE / "build" / "dev"))
 
 REFERENCE = "root/code-interpreter:v1"
 FOLDER = BUILD / "images"
-BUILD_LIMIT_S = 900
+BUILD_LIMIT_S = 1800
 UNREACHABLE = ("mirror reachable", "pip couldn't fetch")
 
 
-@pytest.fixture(scope="session")
-def interpreter_image(harenad):
-    """By the command that a user gives."""
-    env = dict(os.environ, HARENA_URL=harenad.url, HARENA_TOKEN=harenad.token)
-    words = [str(BUILD / "bin" / "harena"), "image", "build", "code-interpreter", "--small", "--languages", "python,bash",
-             "--folder", str(FOLDER)]
-    FOLDER.mkdir(exist_ok=True)
+LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
+
+
+def build_interpreter_image(daemon, *options):
+    """By the command that a user gives; what is in it depends on `options`, and a folder of its own with them."""
+    env = dict(os.environ, HARENA_URL=daemon.url, HARENA_TOKEN=daemon.token)
+    folder = FOLDER if options else FOLDER / "full"
+    folder.mkdir(parents=True, exist_ok=True)
+    words = [str(BUILD / "bin" / "harena"), "image", "build", "code-interpreter", *options, "--folder", str(folder)]
     built = subprocess.run(words, env=env, cwd=SOURCE, capture_output=True, text=True, timeout=BUILD_LIMIT_S)
     if built.returncode != 0 and any(one in built.stderr for one in UNREACHABLE):
         pytest.skip("this host's package mirror or PyPI can't be reached, from which the image is built")
     assert built.returncode == 0, built.stderr[-3000:]
     assert built.stdout.startswith(REFERENCE + " sha256:")
     return REFERENCE
+
+
+SMALL = ("--small", "--languages", "python,bash")
+
+
+@pytest.fixture(scope="session")
+def interpreter_image(harenad):
+    return build_interpreter_image(harenad, *SMALL)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 #include "plugins/e2b/control/sandbox_calls.hpp"
 #include "plugins/e2b/control/sandbox_store.hpp"
 #include "plugins/e2b/control/snapshot_calls.hpp"
+#include "plugins/e2b/warm/warm_pools.hpp"
 
 namespace harena::e2b {
 
@@ -24,7 +25,7 @@ void tell_of_network(const Extras& extras, Answer& answer) {
 }
 
 Task<Status> begin(ControlCall& call, const Record& record, const Template& from) {
-  auto started = co_await start_template(call, record, from);
+  auto started = co_await start_template(call.services, call.key, record.id, from);
   if (started.ok()) co_return started;
   SandboxStore store(call.services, call.key);
   (void)co_await store.act(record.id, "stop");
@@ -38,8 +39,13 @@ std::string idempotency_of(const ControlCall& call) {
 Task<Result<Record>> create_from_template(ControlCall& call, const CreateRequest& request, const Template& from) {
   SandboxStore store(call.services, call.key);
   HARENA_CO_TRY(const auto project, co_await store.project());
-  auto body = core_create_body(request, from, project);
   auto key = idempotency_of(call);
+  // A repetition under a key must find the sandbox of the first; and a sandbox that runs can't be given variables.
+  if (key.empty() && request.env.empty()) {
+    auto ready = co_await call.services.warm->claim(from, request, call.key);
+    if (ready) co_return *std::move(ready);
+  }
+  auto body = core_create_body(request, from, project);
   HARENA_CO_TRY(auto record, co_await store.create(from.backend, std::move(body), std::move(key)));
   HARENA_CO_TRY_STATUS(co_await begin(call, record, from));
   co_return record;
@@ -58,6 +64,21 @@ Task<Result<Record>> create_from_snapshot(ControlCall& call, const CreateRequest
   co_return co_await store.update(made.id, std::move(changes));
 }
 
+constexpr const char* kFindGateway = "command -v mcp-gateway";
+
+/// The SDK starts the gateway by itself, and where there is none it fails in words that name nothing.
+Task<Status> check_gateway(ControlCall& call, const Record& record) {
+  SandboxStore store(call.services, call.key);
+  json argv = {"/bin/bash", "-l", "-c", kFindGateway};
+  json body = {{"argv", std::move(argv)}, {"user", "root"}, {"wait", true}};
+  const auto found = co_await store.ask("POST", "/v1/sandboxes/" + record.id + "/commands", std::move(body));
+  if (found.ok() && found->at("exit").value("code", json(-1)) == 0) co_return ok_status();
+  (void)co_await store.act(record.id, "stop");
+  if (!found.ok() && found.error().code != ErrorCode::not_found) co_return found.error();
+  co_return make_error(ErrorCode::invalid_argument, "mcp can't be honoured: the template '" + record.extras.template_id +
+                                                        "' has no program mcp-gateway, which E2B's SDK starts (docs/e2b.md)");
+}
+
 AnswerTask create(ControlCall& call, CreateForm form) {
   auto& services = call.services;
   HARENA_CO_TRY(const auto body, co_await call.body());
@@ -71,6 +92,7 @@ AnswerTask create(ControlCall& call, CreateForm form) {
     record = co_await create_from_snapshot(call, request, snapshot);
   }
   if (!record.ok()) co_return std::move(record).error();
+  if (request.wants_mcp_gateway) HARENA_CO_TRY_STATUS(co_await check_gateway(call, *record));
   Answer answer{201, sandbox_json(*record, services)};
   tell_of_network(record->extras, answer);
   co_return answer;

@@ -67,7 +67,8 @@ Result<CreateRequest> parse_create(const json& body, CreateForm form, const Sett
   HARENA_TRY_STATUS(parse_network(fields, network, counters, out.extras));
   HARENA_TRY_STATUS(refuse_what_is_not_there(fields));
   HARENA_TRY_STATUS(fields.boolean("secure"));  // every sandbox is: false asks for less than it gets
-  fields.accept("mcp");                         // the client starts the gateway by itself
+  HARENA_TRY(const auto mcp, fields.object("mcp"));
+  out.wants_mcp_gateway = !mcp.is_null();
   fields.done();
   return out;
 }

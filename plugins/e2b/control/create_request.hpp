@@ -15,6 +15,7 @@ struct CreateRequest {
   bool auto_pause = false;
   bool auto_resume = false;
   std::map<std::string, std::string> env;
+  bool wants_mcp_gateway = false;  ///< the SDK will start mcp-gateway of the template
   Extras extras;  ///< without the template's part
 };
 

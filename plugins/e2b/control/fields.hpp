@@ -35,8 +35,6 @@ class Fields {
   /// Null when absent; the member must be an object (array).
   Result<nlohmann::json> object(const char* key);
   Result<nlohmann::json> array(const char* key);
-  /// Known, whatever it is.
-  void accept(const char* key) { known_.insert(key); }
   /// Counts what nobody read.
   void done() const;
 

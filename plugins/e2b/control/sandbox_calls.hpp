@@ -21,6 +21,12 @@ AnswerTask refresh_sandbox(ControlCall& call);
 AnswerTask update_sandbox_network(ControlCall& call);
 
 /// Starts what the template starts in a new sandbox, and waits until it is ready. The error says what the ready command said.
-http::Task<Status> start_template(ControlCall& call, const Record& record, const Template& from);
+http::Task<Status> start_template(Services& services, std::string key, std::string id, const Template& from);
+/// One run of its ready command, if it has one: whether it ended with 0, and what it said on standard error.
+struct ReadyAnswer {
+  bool ready = false;
+  std::string said;
+};
+http::Task<Result<ReadyAnswer>> ask_ready(Services& services, std::string key, std::string id, const Template& from);
 
 }  // namespace harena::e2b
