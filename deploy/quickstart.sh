@@ -103,6 +103,7 @@ else
 fi
 
 step "starting harenad"
+write_config "$prefix"
 start_service "$prefix"
 
 has_image() { "$prefix/bin/harena" images inspect "$1" >/dev/null 2>&1; }
@@ -146,6 +147,7 @@ Harena is running. The next steps need:
   export HARENA_TOKEN=\$(cat /var/lib/harena/admin.token)
   export PYTHONPATH=$prefix/lib/harena/python     # the Python SDK
 Try:  harena run root/base:v1 -- python3 -c 'print(6*7)'
+E2B:  eval "\$(harena e2b env --create-key me)", then run code that was written for E2B (docs/e2b.md); MCP: docs/mcp.md
 Look: harena ls; harena doctor; docs/ in this checkout
 Stop: $(stop_hint)
 Uninstall: deploy/quickstart.sh --uninstall

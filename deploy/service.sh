@@ -5,6 +5,8 @@ state_dir=/var/lib/harena
 run_dir=/run/harena
 pid_file=$run_dir/harenad.pid
 log_file=$state_dir/harenad.log
+config_file=/etc/harena/harena.json
+config_mark='// Made by deploy/quickstart.sh, whose --uninstall removes it; without this line it is yours and stays.'
 
 has_systemd() { [[ -d /run/systemd/system ]]; }
 
@@ -43,6 +45,35 @@ start_service() {
     echo $! > "$pid_file"
   fi
   wait_ready
+}
+
+# write_config PREFIX: E2B's protocol and MCP on loopback, as far as their plugins are installed; what is there already stays.
+write_config() {
+  local frontends=()
+  [[ ! -e $config_file ]] || { echo "$config_file is there and stays as it is; docs/e2b.md and docs/mcp.md say what enables them"; return; }
+  [[ ! -d $1/lib/harena/plugins/e2b ]] || frontends+=("$(e2b_config)")
+  [[ ! -d $1/lib/harena/plugins/mcp ]] || frontends+=('    "mcp": {}')
+  [[ ${#frontends[@]} -gt 0 ]] || return 0
+  mkdir -p "${config_file%/*}"
+  printf '%s\n{\n  "plugins": {\n%s\n  }\n}\n' "$config_mark" "$(printf ',\n%s' "${frontends[@]}" | tail -n +2)" > "$config_file"
+}
+
+# The template code-interpreter-v1 works once `harena image build code-interpreter` was run; from then on one sandbox of it is ready.
+e2b_config() {
+  cat <<END
+    "e2b": {"config": {
+      "warm_token_file": "$state_dir/admin.token",
+      "templates": {
+        "base": {"image": "root/base:v1"},
+        "code-interpreter-v1": {"image": "root/code-interpreter:v1", "cpu": 2, "memory_mb": 1024, "warm": 1,
+          "start_command": "harena-interpreter", "ready_command": "curl -sf http://127.0.0.1:49999/health"}}}}
+END
+}
+
+# remove_config: only what write_config made.
+remove_config() {
+  [[ $(head -n 1 "$config_file" 2>/dev/null) != "$config_mark" ]] || rm -f "$config_file"
+  rmdir --ignore-fail-on-non-empty "${config_file%/*}" 2>/dev/null || true
 }
 
 stop_daemon() {
@@ -102,5 +133,6 @@ uninstall() {
   rm -rf "$state_dir" "$run_dir"
   remove_cgroups
   remove_profile
+  remove_config
   echo "removed. /etc/harena was left alone if you made it; packages that apt installed stay."
 }

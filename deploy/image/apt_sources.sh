@@ -100,3 +100,21 @@ clean() {
   # A sandbox has no business with this host's mirrors: its owner names those that it may use.
   printf '# no sources yet: name the mirrors of %s that this sandbox may use\n' "$codename" > "$root/etc/apt/sources.list"
 }
+
+# sandbox_users ROOT: the user `user` (uid 1000, /home/user), as E2B's images have it, and a sudo that says what is right (images/sudo).
+sandbox_users() {
+  local script
+  script=$(image_source sudo)/sudo.sh
+  chroot "$1" /usr/sbin/useradd --create-home --shell /bin/bash --uid 1000 user
+  install -m 755 "$script" "$1/usr/local/bin/sudo"
+}
+
+# image_source NAME: the folder images/NAME, of a checkout or of an installation.
+image_source() {
+  local here candidate
+  here=$(dirname "${BASH_SOURCE[0]}")
+  for candidate in "$here/../../images/$1" "$here/../$1"; do
+    [[ -r $candidate/README.md ]] && { (cd "$candidate" && pwd); return; }
+  done
+  die "images/$1 isn't beside $here; install Harena again"
+}

@@ -11,7 +11,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/apt_sources.sh"
 
-common=python3,python3-pip,python3-venv,ca-certificates,curl,git,procps,sudo,file,unzip,xz-utils,less,bash
+common=python3,python3-pip,python3-venv,ca-certificates,curl,git,procps,file,unzip,xz-utils,less,bash
 service=python3-ipykernel,python3-jupyter-client,python3-uvicorn
 data=python3-matplotlib,python3-pandas,python3-numpy,python3-scipy,python3-seaborn,python3-requests,python3-openpyxl,python3-bs4,python3-lxml,python3-pil,python3-yaml,fonts-dejavu-core,build-essential,ripgrep
 known_languages="python bash javascript r"
@@ -52,26 +52,18 @@ packages() {
   printf '%s' "$list"
 }
 
-source_folder() {
-  local candidate
-  for candidate in "$here/../../images/code-interpreter" "$here/../code-interpreter"; do
-    [[ -d $candidate/harena_interpreter ]] && { (cd "$candidate" && pwd); return; }
-  done
-  die "the service's source isn't beside $here; install Harena again"
-}
-
 main() {
   parse "$@"
   local codename sources key epoch start=$SECONDS source
   need_root
   need_tool mmdebstrap mmdebstrap
-  source=$(source_folder)
+  source=$(image_source code-interpreter)
   codename=$(host_codename)
   refresh_lists "$codename"
   sources=$(distribution_sources "$codename")
   [[ -n $sources ]] || die "the host's apt has no source of $(host_distribution) $codename main"
   epoch=$(archive_date "$codename")
-  key=$( { cat "$here/build-code-interpreter.sh" "$here/apt_sources.sh"; find "$source" -type f ! -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 cat
+  key=$( { cat "$here/build-code-interpreter.sh" "$here/apt_sources.sh"; find "$source" "$(image_source sudo)" -type f ! -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 cat
     echo "$languages $small $sources"; release_files "$codename" | xargs -r -d '\n' sha256sum | cut -d ' ' -f 1; } | sha256sum | cut -d ' ' -f 1)
   if up_to_date "$out" "$key"; then
     say "  $out is up to date"
@@ -85,7 +77,7 @@ main() {
   bootstrap "$codename" "$out.part" "$(packages)" "$sources" "$epoch"
   install_pypi "$out.pypi" "$out.part"
   install_service "$source" "$out.part"
-  users "$out.part"
+  sandbox_users "$out.part"
   clean "$out.part" "$codename"
   settle "$out.part" "$epoch"
   rm -rf "$out" "$out.pypi"
@@ -137,12 +129,6 @@ install_service() {
   chroot "$root" /usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash /usr/lib/python3/dist-packages/harena_interpreter >&2
   # The image is for the code that runs in it: `pip install` works there.
   rm -f "$root"/usr/lib/python3.*/EXTERNALLY-MANAGED
-}
-
-users() {
-  chroot "$1" /usr/sbin/useradd --create-home --shell /bin/bash --uid 1000 user
-  printf 'user ALL=(ALL:ALL) NOPASSWD: ALL\n' > "$1/etc/sudoers.d/user"
-  chmod 440 "$1/etc/sudoers.d/user"
 }
 
 main "$@"

@@ -1,5 +1,6 @@
 """quickstart.sh --uninstall leaves nothing of what was installed."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -25,3 +26,33 @@ def test_groups_of_other_instances_stay(tmp_path):
     subprocess.run(["bash", "-c", '. deploy/service.sh; remove_cgroups "$0"', str(tmp_path)], check=True, cwd=SOURCE)
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not any(path.iterdir())}
     assert left == {"pids/harena/other/y", "unified/harena/other/y/cmd-0", "cpu"}
+
+
+def config_of(tmp_path, plugins, program):
+    """deploy/service.sh's words about the configuration, with a file and an installation of the test's own."""
+    for name in plugins:
+        (tmp_path / "prefix/lib/harena/plugins" / name).mkdir(parents=True, exist_ok=True)
+    script = f". deploy/service.sh; config_file={tmp_path}/etc/harena.json; {program}"
+    done = subprocess.run(["bash", "-euc", script, str(tmp_path / "prefix")], cwd=SOURCE, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "etc" / "harena.json"
+
+
+def test_quickstarts_configuration_is_one_and_goes_with_it(tmp_path):
+    written = config_of(tmp_path, ["e2b", "mcp"], 'write_config "$0"')
+    checked = subprocess.run([str(BUILD / "bin" / "harenad"), "--check-config", "--config", str(written)], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+    assert list(json.loads(checked.stdout)["plugins"]) == ["e2b", "mcp"]
+    assert not config_of(tmp_path, [], "remove_config").parent.exists()
+
+
+def test_a_configuration_of_ones_own_stays(tmp_path):
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "harena.json").write_text("{}")
+    kept = config_of(tmp_path, ["e2b"], 'write_config "$0"; remove_config')
+    assert kept.read_text() == "{}"
+
+
+def test_what_isnt_installed_isnt_named(tmp_path):
+    assert '"e2b"' not in config_of(tmp_path, ["mcp"], 'write_config "$0"').read_text()
+    assert not config_of(tmp_path / "none", [], 'write_config "$0"').exists()
