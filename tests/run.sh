@@ -40,6 +40,8 @@ if [[ ! -x $venv/bin/pytest && ! -e $venv/ready ]]; then
 fi
 step "E2B's SDKs"
 tests/integration/e2b/setup.sh "$build" "$venv/bin/python"
+step "MCP's SDK"
+tests/integration/mcp/setup.sh "$build" "$venv/bin/python"
 
 status=0
 # A run in the background, without job control, inherits an ignored SIGINT, which shells in the tests couldn't trap.

@@ -1,0 +1,3 @@
+#include "plugins/mcp/frontend.hpp"
+
+HARENA_PLUGIN(harena::mcp::McpFrontend)
