@@ -16,8 +16,8 @@ Status check_labels_are(const Sandbox& sandbox, const Labels& wanted) {
 
 Status check_can_be_given(const Sandbox& sandbox) {
   if (sandbox.spec.idempotency_key.empty()) return ok_status();
-  return make_error(ErrorCode::failed_precondition, "sandbox " + sandbox.id.str() +
-                                                        " was made under an idempotency key, which stays its maker's; one made without can be given away");
+  const std::string why = " was made under an idempotency key, which stays its maker's; one made without can be given away";
+  return make_error(ErrorCode::failed_precondition, "sandbox " + sandbox.id.str() + why);
 }
 
 }  // namespace harena

@@ -1,5 +1,6 @@
 #pragma once
-// CallsUnderWay: the tool calls that run in this process, so that `notifications/cancelled`, which comes as a request of its own, finds them.
+// CallsUnderWay: the tool calls that run in this process, so that `notifications/cancelled`, which comes as a request of its own,
+// finds them.
 
 #include <functional>
 #include <map>

@@ -23,8 +23,11 @@ class Counters {
   nlohmann::json metrics() const {
     std::lock_guard lock(mutex_);
     nlohmann::json series = nlohmann::json::array();
-    for (const auto& [key, value] : tools_) series.push_back({{"labels", {{"tool", key.first}, {"outcome", key.second}}}, {"value", value}});
-    nlohmann::json one = {{"name", "harena_mcp_tools_total"}, {"help", "Calls of tools."}, {"type", "counter"}, {"series", std::move(series)}};
+    for (const auto& [key, value] : tools_) {
+      series.push_back({{"labels", {{"tool", key.first}, {"outcome", key.second}}}, {"value", value}});
+    }
+    nlohmann::json one = {{"name", "harena_mcp_tools_total"}, {"help", "Calls of tools."}, {"type", "counter"}};
+    one["series"] = std::move(series);
     return {{"metrics", nlohmann::json::array({std::move(one)})}};
   }
 

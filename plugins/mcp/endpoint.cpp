@@ -68,7 +68,8 @@ Task<Status> Endpoint::serve(Request& request, ResponseWriter& response) {
   if (request.path() != kPath) co_return co_await refuse(response, 404, "there is nothing here; MCP is at /mcp");
   const auto origin = request.header("Origin").value_or("");
   if (!may_call(services_.settings, origin)) {
-    co_return co_await refuse(response, 403, "pages of '" + std::string(origin.substr(0, 200)) + "' may not call; allowed_origins names those that may");
+    const auto shown = std::string(origin.substr(0, 200));
+    co_return co_await refuse(response, 403, "pages of '" + shown + "' may not call; allowed_origins names those that may");
   }
   const bool is_known = request.method() == "POST" || request.method() == "DELETE";
   if (!is_known) {
@@ -77,7 +78,9 @@ Task<Status> Endpoint::serve(Request& request, ResponseWriter& response) {
     co_return co_await refuse(response, 405, request.method() + " isn't there: this server sends nothing unasked", std::move(headers));
   }
   auto token = token_of(request);
-  if (token.empty()) co_return co_await ask_for_token(response, "a request must carry Authorization: Bearer with a token of this installation");
+  if (token.empty()) {
+    co_return co_await ask_for_token(response, "a request must carry Authorization: Bearer with a token of this installation");
+  }
   auto caller = co_await services_.api.ask("GET", "/v1/whoami", token);
   if (!caller.ok() && caller.error().code == ErrorCode::unauthenticated) co_return co_await ask_for_token(response, caller.error().message);
   if (!caller.ok()) co_return co_await refuse(response, 503, caller.error().message, {}, kInternalError);
@@ -134,9 +137,12 @@ Task<Status> Endpoint::take(const Request& request, const Message& message, Resp
     if (wrong) co_return co_await refuse_rpc(response, message, *std::move(wrong), 400);
   } else {
     if (caller.session.empty()) co_return co_await refuse(response, 400, "the header Mcp-Session-Id is missing; initialize answers one");
-    if (!sessions_.find(caller.session, caller.token)) co_return co_await refuse(response, 404, "there is no such session; initialize begins one");
+    if (!sessions_.find(caller.session, caller.token)) {
+      co_return co_await refuse(response, 404, "there is no such session; initialize begins one");
+    }
     if (version && !is_handshake_revision(*version)) {
-      co_return co_await refuse(response, 400, "MCP-Protocol-Version is '" + std::string(version->substr(0, 64)) + "'; right are 2025-06-18, 2025-11-25");
+      const auto shown = std::string(version->substr(0, 64));
+      co_return co_await refuse(response, 400, "MCP-Protocol-Version is '" + shown + "'; right are 2025-06-18, 2025-11-25");
     }
   }
   if (message.is_request()) co_return co_await run(caller, message, response);

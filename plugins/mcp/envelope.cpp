@@ -25,21 +25,26 @@ std::optional<RpcError> check_meta(const json& meta) {
   for (const char* key : {kVersionKey, kCapabilitiesKey}) {
     if (!meta.contains(key)) return RpcError{kInvalidParams, std::string("params._meta must have '") + key + "'", nullptr};
   }
-  if (!meta[kVersionKey].is_string()) return RpcError{kInvalidParams, std::string("params._meta's '") + kVersionKey + "' must be a text", nullptr};
-  return std::nullopt;
+  if (meta[kVersionKey].is_string()) return std::nullopt;
+  return RpcError{kInvalidParams, std::string("params._meta's '") + kVersionKey + "' must be a text", nullptr};
 }
 
 std::optional<RpcError> check_headers(const http::Headers& headers, const Message& message, const std::string& version) {
   for (const char* name : {kVersionHeader, "Mcp-Method", "Mcp-Name"}) {
     if (headers.count(name) > 1) return mismatch(std::string("the header ") + name + " is there more than once");
   }
-  if (headers.get(kVersionHeader) != version) return mismatch("the header MCP-Protocol-Version doesn't say what params._meta says, '" + version + "'");
-  if (headers.get("Mcp-Method") != message.method) return mismatch("the header Mcp-Method doesn't say the body's method, '" + message.method + "'");
+  if (headers.get(kVersionHeader) != version) {
+    return mismatch("the header MCP-Protocol-Version doesn't say what params._meta says, '" + version + "'");
+  }
+  if (headers.get("Mcp-Method") != message.method) {
+    return mismatch("the header Mcp-Method doesn't say the body's method, '" + message.method + "'");
+  }
   const char* parameter = name_parameter(message.method);
   if (parameter == nullptr || !message.params.contains(parameter)) return std::nullopt;
   const auto named = decode_header(headers.get("Mcp-Name").value_or(""));
   if (named && *named == message.text(parameter)) return std::nullopt;
-  return mismatch(std::string("the header Mcp-Name doesn't say the body's ") + parameter + ", '" + message.text(parameter).substr(0, 128) + "'");
+  const auto shown = message.text(parameter).substr(0, 128);
+  return mismatch(std::string("the header Mcp-Name doesn't say the body's ") + parameter + ", '" + shown + "'");
 }
 
 }  // namespace

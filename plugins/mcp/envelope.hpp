@@ -1,8 +1,8 @@
 #pragma once
 // What a revision of the protocol wants of a request beside its JSON-RPC: versions in headers and in `_meta`.
 //
-// 2025-06-18 and 2025-11-25 begin with `initialize` and have sessions. 2026-07-28 has neither: each request says its revision and the client's
-// capabilities in `_meta`, and repeats method and name in headers, which must agree with the body.
+// 2025-06-18 and 2025-11-25 begin with `initialize` and have sessions. 2026-07-28 has neither: each request says its revision and
+// the client's capabilities in `_meta`, and repeats method and name in headers, which must agree with the body.
 
 #include <array>
 #include <optional>

@@ -16,7 +16,9 @@ Message call(const char* name, const char* version = "2026-07-28") {
   message.id = 1;
   message.method = "tools/call";
   message.params = {{"name", name},
-                    {"_meta", {{"io.modelcontextprotocol/protocolVersion", version}, {"io.modelcontextprotocol/clientCapabilities", nlohmann::json::object()}}}};
+                    {"_meta",
+                     {{"io.modelcontextprotocol/protocolVersion", version},
+                      {"io.modelcontextprotocol/clientCapabilities", nlohmann::json::object()}}}};
   return message;
 }
 

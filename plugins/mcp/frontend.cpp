@@ -52,7 +52,8 @@ Status McpFrontend::Running::listen() {
   http::ServerOptions options;
   http::TcpListen where{.address = settings.host, .port = settings.port};
   if (!settings.tls_cert.empty()) {
-    HARENA_TRY(where.tls, http::TlsContext::for_server({.certificate_chain_file = settings.tls_cert, .private_key_file = settings.tls_key}));
+    http::TlsServerOptions tls{.certificate_chain_file = settings.tls_cert, .private_key_file = settings.tls_key};
+    HARENA_TRY(where.tls, http::TlsContext::for_server(std::move(tls)));
   }
   options.tcp = {std::move(where)};
   options.max_connections = settings.max_connections;

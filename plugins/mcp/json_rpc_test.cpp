@@ -22,7 +22,8 @@ struct Wrong {
 };
 
 TEST(JsonRpc, WhatIsWrongIsTold) {
-  const std::string deep = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"a\":" + std::string(100, '[') + std::string(100, ']') + "}}";
+  const std::string nested = std::string(100, '[') + std::string(100, ']');
+  const std::string deep = R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"a":)" + nested + "}}";
   const Wrong cases[] = {{"", kParseError},
                          {"{", kParseError},
                          {deep.c_str(), kParseError},

@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* kServerInfoKey = "io.modelcontextprotocol/serverInfo";
 constexpr const char* kInstructions =
-    "Isolated Linux sandboxes. create makes one and answers its sandbox_id; run runs a command in it; read, write and list are for its files; "
-    "kill ends it. list without a sandbox_id shows those that live.";
+    "Isolated Linux sandboxes. create makes one and answers its sandbox_id; run runs a command in it; read, write and list are for its "
+    "files; kill ends it. list without a sandbox_id shows those that live.";
 
 json server_info() { return {{"name", "harena"}, {"title", "Harena sandboxes"}, {"version", HARENA_PLUGIN_VERSION}}; }
 
@@ -47,13 +47,18 @@ MethodAnswer answer_of_tool(const Caller& caller, ToolAnswer answer) {
   return done(caller, std::move(result), false);
 }
 
-Task<Result<ToolAnswer>> run_tool(Services& services, const Caller& caller, const Tool& tool, const Message& message, CallUnderWay& under_way,
-                                  EventStream& stream) {
+Task<Result<ToolAnswer>> run_tool(Services& services, const Caller& caller, const Tool& tool, const Message& message,
+                                  CallUnderWay& under_way, EventStream& stream) {
   const auto given = message.params.find("arguments");
   json arguments = given == message.params.end() || given->is_null() ? json::object() : *given;
   HARENA_CO_TRY(auto valid, tool.arguments.apply(std::move(arguments), "arguments"));
   ToolCall call{services.api, services.settings, caller.token, std::move(valid), stream, under_way, caller.is_modern};
   co_return co_await tool.run(call);
+}
+
+std::string outcome_of(const Result<ToolAnswer>& answer) {
+  if (!answer.ok()) return std::string(to_string(answer.error().code));
+  return answer->is_error ? "failed" : "ok";
 }
 
 Task<MethodAnswer> call_tool(Services& services, const Caller& caller, const Message& message, EventStream& stream) {
@@ -64,7 +69,7 @@ Task<MethodAnswer> call_tool(Services& services, const Caller& caller, const Mes
   }
   CallsUnderWay::Entry entry(services.calls, key_of(caller, message.id));
   auto answer = co_await run_tool(services, caller, *tool, message, entry.call(), stream);
-  services.counters.tool(name, !answer.ok() ? std::string(to_string(answer.error().code)) : answer->is_error ? "failed" : "ok");
+  services.counters.tool(name, outcome_of(answer));
   MethodAnswer out;
   if (entry.call().cancelled()) {
     out.is_cancelled = true;
@@ -78,7 +83,9 @@ Task<MethodAnswer> call_tool(Services& services, const Caller& caller, const Mes
   co_return out;
 }
 
-json discover_result() { return {{"supportedVersions", all_revisions()}, {"capabilities", capabilities()}, {"instructions", kInstructions}}; }
+json discover_result() {
+  return {{"supportedVersions", all_revisions()}, {"capabilities", capabilities()}, {"instructions", kInstructions}};
+}
 
 }  // namespace
 
@@ -90,7 +97,7 @@ Task<MethodAnswer> run_method(Services& services, const Caller& caller, const Me
   const auto& method = message.method;
   if (method == "tools/call") co_return co_await call_tool(services, caller, message, stream);
   if (method == "tools/list") {
-    if (message.params.contains("cursor")) co_return failed(kInvalidParams, "cursor isn't one of this server's: it answers all tools at once");
+    if (message.params.contains("cursor")) co_return failed(kInvalidParams, "cursor isn't one of this server's: all tools come at once");
     json result = {{"tools", services.catalog.listing()}};
     co_return done(caller, std::move(result), true);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Sessions of the revisions that have them. An id is derived (a random number, the revision, and a seal of both with the caller's token), so that
-// any replica knows it, a restart forgets none, and nobody uses another one's.
+// Sessions of the revisions that have them. An id is derived (a random number, the revision, and a seal of both with the caller's
+// token), so that any replica knows it, a restart forgets none, and nobody uses another one's.
 
 #include <deque>
 #include <mutex>

@@ -7,8 +7,8 @@
 // is never handed out twice, and from then on nothing tells it from one that he made himself.
 //
 // Nothing is kept outside of the members' labels: a new process, or another replica, finds those that are ready. Their lifetime is
-// kWarmLease and prolonged as long as somebody keeps the pool; what nobody keeps (a replica that died, one that was half made, a template that
-// was configured otherwise) ends by itself.
+// kWarmLeaseSeconds and prolonged as long as somebody keeps the pool; what nobody keeps (of a replica that died, half made, of a template
+// that was configured otherwise) ends by itself.
 
 #include <memory>
 #include <optional>

@@ -11,7 +11,8 @@ constexpr const char* kTools = R"json([
    "description": "Makes an isolated Linux environment and answers its sandbox_id, which the other tools take. Its network is closed.",
    "annotations": {"readOnlyHint": false, "destructiveHint": false, "idempotentHint": false, "openWorldHint": false},
    "inputSchema": {"type": "object", "additionalProperties": false, "properties": {
-     "image": {"type": "string", "minLength": 1, "description": "Reference of an image, such as root/base:v1; without it the installation's default."},
+     "image": {"type": "string", "minLength": 1,
+       "description": "Reference of an image, such as root/base:v1; without it the installation's default."},
      "backend": {"type": "string", "minLength": 1, "default": "container", "description": "The kind of environment."},
      "project": {"type": "string", "minLength": 1, "description": "Where it belongs; without it the token's project."},
      "cpu": {"type": "number", "exclusiveMinimum": 0, "description": "Cores."},
@@ -24,7 +25,7 @@ constexpr const char* kTools = R"json([
      "sandbox_id": {"type": "string"}, "state": {"type": "string"}, "image": {"type": "string"},
      "expires_ms": {"type": "integer", "description": "Milliseconds since 1970; 0: no end."}}}},
   {"name": "run", "title": "Run a command",
-   "description": "Runs a command in a sandbox and waits for its end. A command that fails is no error of the tool: see exit_code. With a progress token its output is told while it runs.",
+   "description": "Runs a command in a sandbox and waits for its end. A command that fails is no error of the tool: see exit_code.",
    "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false},
    "inputSchema": {"type": "object", "additionalProperties": false, "required": ["sandbox_id"], "properties": {
      "sandbox_id": {"type": "string", "minLength": 1},
@@ -34,8 +35,10 @@ constexpr const char* kTools = R"json([
      "user": {"type": "string", "minLength": 1, "description": "A user of the image; without it the image's own."},
      "env": {"type": "object", "additionalProperties": {"type": "string"}},
      "stdin": {"type": "string", "description": "All that it reads."},
-     "timeout_s": {"type": "number", "exclusiveMinimum": 0, "maximum": 86400, "default": 300, "description": "Then it is ended, with all that it started."}}},
-   "outputSchema": {"type": "object", "required": ["exit_code", "signal", "cause", "stdout", "stderr", "stdout_truncated", "stderr_truncated", "duration_ms"],
+     "timeout_s": {"type": "number", "exclusiveMinimum": 0, "maximum": 86400, "default": 300,
+       "description": "Then it is ended, with all that it started."}}},
+   "outputSchema": {"type": "object", "required": [
+     "exit_code", "signal", "cause", "stdout", "stderr", "stdout_truncated", "stderr_truncated", "duration_ms"],
     "properties": {
      "exit_code": {"type": ["integer", "null"], "description": "null: it was ended by a signal."}, "signal": {"type": ["string", "null"]},
      "cause": {"type": "string", "description": "exit, signal, timeout, oom, pids, disk, sandbox_stopped ..."},
@@ -57,7 +60,8 @@ constexpr const char* kTools = R"json([
    "description": "Makes or replaces a file of a sandbox: a reader sees the old one or the whole new one.",
    "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false},
    "inputSchema": {"type": "object", "additionalProperties": false, "required": ["sandbox_id", "path"], "properties": {
-     "sandbox_id": {"type": "string", "minLength": 1}, "path": {"type": "string", "minLength": 1, "description": "An absolute path; folders that are missing are made."},
+     "sandbox_id": {"type": "string", "minLength": 1}, "path": {"type": "string", "minLength": 1,
+       "description": "An absolute path; folders that are missing are made."},
      "text": {"type": "string", "description": "What is to be in it. Either this or data_base64."},
      "data_base64": {"type": "string", "description": "The same for what isn't text."},
      "mode": {"type": "string", "minLength": 3, "maxLength": 4, "description": "Octal digits, such as 0755."},
@@ -65,7 +69,7 @@ constexpr const char* kTools = R"json([
    "outputSchema": {"type": "object", "required": ["path", "size", "mode"], "properties": {
      "path": {"type": "string"}, "size": {"type": "integer"}, "mode": {"type": "string"}}}},
   {"name": "list", "title": "List sandboxes, or the files of a folder",
-   "description": "Without sandbox_id: the sandboxes that live, of the token's project. With sandbox_id: what is in a folder of that sandbox.",
+   "description": "Without sandbox_id: the sandboxes that live, of the token's project. With sandbox_id: what is in a folder of it.",
    "annotations": {"readOnlyHint": true, "openWorldHint": false},
    "inputSchema": {"type": "object", "additionalProperties": false, "properties": {
      "sandbox_id": {"type": "string", "minLength": 1},

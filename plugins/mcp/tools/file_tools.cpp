@@ -49,7 +49,8 @@ std::string image_type(std::string_view bytes) {
 json block_of(const std::string& path, const std::string& bytes, bool whole) {
   const auto type = image_type(bytes);
   if (whole && !type.empty()) return {{"type", "image"}, {"data", base64_encode(bytes)}, {"mimeType", type}};
-  json resource = {{"uri", "file://" + percent_encode(path, true)}, {"mimeType", "application/octet-stream"}, {"blob", base64_encode(bytes)}};
+  json resource = {{"uri", "file://" + percent_encode(path, true)}, {"mimeType", "application/octet-stream"}};
+  resource["blob"] = base64_encode(bytes);
   return {{"type", "resource"}, {"resource", std::move(resource)}};
 }
 
@@ -60,8 +61,10 @@ ToolAnswer read_answer(const ToolCall& call, std::string bytes, std::int64_t off
   const bool is_text = is_utf8(bytes);
   ToolAnswer answer;
   answer.content.push_back(is_text ? text_block(bytes) : block_of(call.text("path"), bytes, offset == 0 && !is_cut));
-  answer.structured = {{"path", call.text("path")}, {"size", size}, {"offset", offset}, {"length", length}, {"more", offset + length < size},
-                       {"encoding", is_text ? "utf-8" : "base64"}, {"data", is_text ? bytes : base64_encode(bytes)}};
+  answer.structured = {{"path", call.text("path")}, {"size", size}, {"offset", offset}, {"length", length}};
+  answer.structured["more"] = offset + length < size;
+  answer.structured["encoding"] = is_text ? "utf-8" : "base64";
+  answer.structured["data"] = is_text ? bytes : base64_encode(bytes);
   return answer;
 }
 
@@ -85,7 +88,8 @@ ToolTask read_file(ToolCall& call) {
   if (got.status == 416) {
     const auto size = total_of(got.headers, 0);
     if (offset == 0 || offset == size) co_return read_answer(call, "", offset, size);
-    co_return make_error(ErrorCode::out_of_range, "offset is " + std::to_string(offset) + "; the file has " + std::to_string(size) + " bytes");
+    const std::string beyond = "offset is " + std::to_string(offset) + "; the file has " + std::to_string(size) + " bytes";
+    co_return make_error(ErrorCode::out_of_range, beyond);
   }
   if (got.status >= 300) co_return http::parse_error(got.status, got.body);
   const auto size = total_of(got.headers, static_cast<std::int64_t>(got.body.size()));

@@ -33,7 +33,8 @@ json seen(const json& sandbox) {
 }
 
 ToolTask list_sandboxes(ToolCall& call) {
-  std::string target = "/v1/sandboxes?state=creating,running,pausing,paused,resuming&limit=" + std::to_string(call.arguments["limit"].get<int>());
+  std::string target = "/v1/sandboxes?state=creating,running,pausing,paused,resuming";
+  target += "&limit=" + std::to_string(call.arguments["limit"].get<int>());
   if (call.has("cursor")) target += "&cursor=" + percent_encode(call.text("cursor"));
   HARENA_CO_TRY(const auto page, co_await call.ask("GET", std::move(target)));
   json list = json::array();
