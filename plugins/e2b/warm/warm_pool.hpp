@@ -10,7 +10,9 @@
 // kWarmLeaseSeconds and prolonged as long as somebody keeps the pool; what nobody keeps (of a replica that died, half made, of a template
 // that was configured otherwise) ends by itself.
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
