@@ -1,6 +1,7 @@
 #include "plugins/e2b/envd/destination.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sdk/base/text.hpp"
 
@@ -50,25 +51,33 @@ std::string_view sandbox_label(std::string_view name, std::string_view domain) {
   return std::all_of(label.begin(), label.begin() + static_cast<std::ptrdiff_t>(dash), digit) ? label : std::string_view();
 }
 
-Result<std::optional<Destination>> by_headers(const http::Headers& headers) {
+/// /health is both planes'; with a sandbox's headers it is the sandbox that is asked about.
+bool envd_path(std::string_view path) {
+  static constexpr std::array<std::string_view, 4> kWhole = {"/health", "/files", "/envs", "/metrics"};
+  static constexpr std::array<std::string_view, 3> kBelow = {"/process.Process/", "/filesystem.Filesystem/", "/files/"};
+  return std::find(kWhole.begin(), kWhole.end(), path) != kWhole.end() ||
+         std::any_of(kBelow.begin(), kBelow.end(), [path](std::string_view below) { return path.starts_with(below); });
+}
+
+Result<std::optional<Destination>> by_headers(const http::Headers& headers, std::string_view path) {
   const auto id = headers.get("E2b-Sandbox-Id");
   const auto port = headers.get("E2b-Sandbox-Port");
   if (!id && !port) return std::optional<Destination>();
   if (!id || !port) {
     return make_error(ErrorCode::invalid_argument, "E2b-Sandbox-Id and E2b-Sandbox-Port belong together; one of them is missing");
   }
-  // SDKs of early 2026 send both to the control API too, with the key that only it takes.
-  if (headers.get("X-API-Key") && *port == std::to_string(kEnvdPort)) return std::optional<Destination>();
+  // SDKs of early 2026 send both to the control API too, and after a connect the key to envd.
+  if (headers.get("X-API-Key") && *port == std::to_string(kEnvdPort) && !envd_path(path)) return std::optional<Destination>();
   return make_destination(*id, *port);
 }
 
 }  // namespace
 
-Result<std::optional<Destination>> find_destination(const http::Headers& headers, std::string_view domain) {
+Result<std::optional<Destination>> find_destination(const http::Headers& headers, std::string_view path, std::string_view domain) {
   const auto name = lower(host_name(headers.get("Host").value_or("")));
   const auto own = lower(host_name(domain));
   const auto label = sandbox_label(name, own);
-  if (label.empty()) return by_headers(headers);
+  if (label.empty()) return by_headers(headers, path);
   const auto dash = label.find('-');
   const auto id = label.substr(dash + 1);
   return make_destination(id.substr(0, id.find('-')), label.substr(0, dash));

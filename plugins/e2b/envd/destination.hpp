@@ -22,8 +22,9 @@ struct Destination {
 
 /// `PORT-ID.DOMAIN` (further parts of the first label are skipped) wins over the headers E2b-Sandbox-Id and E2b-Sandbox-Port,
 /// which count on every other host. With a `domain` only names in it are looked at so; it may have a port, which is skipped.
-/// nullopt: for no sandbox, or with X-API-Key and the port kEnvdPort, which are a call of the control API.
+/// nullopt: for no sandbox; or with X-API-Key, the port kEnvdPort and a path that isn't one of envd's: some releases of the SDKs send all
+/// their headers to both.
 /// invalid_argument: a name or headers that say it half, or a port or an id that can't be.
-Result<std::optional<Destination>> find_destination(const http::Headers& headers, std::string_view domain);
+Result<std::optional<Destination>> find_destination(const http::Headers& headers, std::string_view path, std::string_view domain);
 
 }  // namespace harena::e2b

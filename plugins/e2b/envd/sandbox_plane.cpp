@@ -58,7 +58,7 @@ bool starts_command(const Destination& to, const Request& request) {
 }  // namespace
 
 Task<Result<bool>> SandboxPlane::serve(Request& request, ResponseWriter& response) {
-  auto to = find_destination(request.headers(), domain_);
+  auto to = find_destination(request.headers(), request.path(), domain_);
   if (!to) {
     HARENA_CO_TRY_STATUS(co_await send_rest_error(response, std::move(to).error()));
     co_return true;

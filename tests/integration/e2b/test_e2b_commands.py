@@ -30,7 +30,7 @@ def pids(sandbox):
 
 def test_output_and_code(sandbox):
     done = run(sandbox, "echo out; echo err >&2")
-    assert (done.stdout, done.stderr, done.exit_code, done.error) == ("out\n", "err\n", 0, None)
+    assert (done.stdout, done.stderr, done.exit_code, done.error or None) == ("out\n", "err\n", 0, None)
 
 
 def test_no_output(sandbox):

@@ -15,8 +15,25 @@ from e2b_paths import GIVEN, SDK_FOLDER, SPRING
 HERE = Path(__file__).parent
 FILES = ("test_e2b_commands.py", "test_e2b_files.py", "test_git.py")
 CASE = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
-# What that release hasn't got.
-NOT_THERE = {}
+# What that release hasn't got, and what it does wrong by itself.
+NO_STDIN = "it can't close stdin, and its handles have none"
+NO_STREAM = "it has no stream_input"
+NO_METADATA = "files have no metadata there, and watches no entries"
+OWN_CLOCK = "its HTTP client's own timeout is as long, and an exception of httpx where it comes first"
+NOT_THERE = {
+    "test_a_character_cut_between_two_writes": "it decodes each piece of output alone",
+    "test_stdin": NO_STDIN,
+    "test_stdin_through_the_handle": NO_STDIN,
+    "test_close_stdin_through_the_handle": NO_STDIN,
+    "test_half_a_megabyte_of_stdin": NO_STDIN,
+    "test_stream_input": NO_STREAM,
+    "test_stream_input_of_nobody": NO_STREAM,
+    "test_stream_input_of_a_terminal": NO_STREAM,
+    "test_timeout_is_an_exception_and_the_end_of_the_tree": OWN_CLOCK,
+    "test_output_before_the_timeout": OWN_CLOCK,
+    "test_metadata": NO_METADATA,
+    "test_watch_with_entries": NO_METADATA,
+}
 
 PROGRAM = """
 from e2b import Sandbox, SandboxQuery
@@ -64,8 +81,8 @@ def spring_results(e2b_env, tmp_path_factory):
 def cases():
     for file in FILES:
         for name in CASE.findall((HERE / file).read_text()):
-            yield pytest.param(file, name, id=f"{file.removesuffix('.py')}-{name}",
-                               marks=[pytest.mark.skip(reason=NOT_THERE[name])] if name in NOT_THERE else [])
+            if name not in NOT_THERE:
+                yield pytest.param(file, name, id=f"{file.removesuffix('.py')}-{name}")
 
 
 @pytest.mark.parametrize("file, name", cases())

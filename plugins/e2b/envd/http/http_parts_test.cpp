@@ -102,7 +102,7 @@ TEST(Signature, WordsAndOrderOfRefusals) {
 }
 
 std::optional<Destination> to(const http::Headers& headers, std::string_view domain = "") {
-  auto found = find_destination(headers, domain);
+  auto found = find_destination(headers, "/", domain);
   return found.ok() ? *found : std::nullopt;
 }
 
@@ -110,12 +110,20 @@ TEST(Destination, HostWinsOverHeaders) {
   EXPECT_EQ(to({{"Host", "8080-abc123.example.org:443"}, {"E2b-Sandbox-Id", "other"}, {"E2b-Sandbox-Port", "1"}}), (Destination{"abc123", 8080}));
   EXPECT_EQ(to({{"Host", "8080-ABC-client.example.org"}}), (Destination{"abc", 8080}));
   EXPECT_EQ(to({{"Host", "127.0.0.1:7400"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "49983"}}), (Destination{"abc", 49983}));
-  const auto control = find_destination({{"Host", "x"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "49983"}, {"X-API-Key", "k"}}, "");
+  const auto control = find_destination({{"Host", "x"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "49983"}, {"X-API-Key", "k"}}, "/v2/sandboxes", "");
   EXPECT_TRUE(control.ok() && !*control) << "a call of the control API, which has no business in a sandbox";
   EXPECT_EQ(to({{"Host", "x"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "80"}, {"X-API-Key", "k"}}), (Destination{"abc", 80}));
   EXPECT_EQ(to({{"Host", "[::1]:7400"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "5"}}), (Destination{"abc", 5}));
   EXPECT_EQ(to({{"Host", "sandbox.example.org"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "5"}}), (Destination{"abc", 5}));
   EXPECT_FALSE(to({{"Host", "example.org"}}).has_value());
+}
+
+TEST(Destination, OfReleasesThatSendAllTheirHeadersToBoth) {
+  const http::Headers both = {{"Host", "x"}, {"E2b-Sandbox-Id", "abc"}, {"E2b-Sandbox-Port", "49983"}, {"X-API-Key", "k"}};
+  for (const auto* path : {"/sandboxes/abc/connect", "/v2/sandboxes", "/templates/x/files/y", "/teams"}) EXPECT_FALSE(*find_destination(both, path, "")) << path;
+  for (const auto* path : {"/process.Process/Start", "/filesystem.Filesystem/Stat", "/files", "/files/compose", "/health", "/envs", "/metrics"}) {
+    EXPECT_EQ(*find_destination(both, path, ""), (Destination{"abc", 49983})) << path;
+  }
 }
 
 TEST(Destination, OnlyInTheDomain) {
@@ -125,11 +133,11 @@ TEST(Destination, OnlyInTheDomain) {
 }
 
 TEST(Destination, RefusesHalves) {
-  EXPECT_FALSE(find_destination({{"Host", "x"}, {"E2b-Sandbox-Id", "abc"}}, "").ok());
-  EXPECT_FALSE(find_destination({{"Host", "x"}, {"E2b-Sandbox-Port", "1"}}, "").ok());
-  EXPECT_FALSE(find_destination({{"Host", "70000-abc.example.org"}}, "").ok());
-  EXPECT_FALSE(find_destination({{"Host", "0-abc.example.org"}}, "").ok());
-  EXPECT_FALSE(find_destination({{"Host", "x"}, {"E2b-Sandbox-Id", "../v1"}, {"E2b-Sandbox-Port", "1"}}, "").ok());
+  EXPECT_FALSE(find_destination({{"Host", "x"}, {"E2b-Sandbox-Id", "abc"}}, "/", "").ok());
+  EXPECT_FALSE(find_destination({{"Host", "x"}, {"E2b-Sandbox-Port", "1"}}, "/", "").ok());
+  EXPECT_FALSE(find_destination({{"Host", "70000-abc.example.org"}}, "/", "").ok());
+  EXPECT_FALSE(find_destination({{"Host", "0-abc.example.org"}}, "/", "").ok());
+  EXPECT_FALSE(find_destination({{"Host", "x"}, {"E2b-Sandbox-Id", "../v1"}, {"E2b-Sandbox-Port", "1"}}, "/", "").ok());
 }
 
 TEST(Files, CodingThatIsWanted) {
