@@ -1,9 +1,11 @@
 """envd with nothing between: binary protobuf, the forms of the protocol, and what each of them is refused with."""
 
 import gzip
+import http.client
 import json
 import struct
 import time
+import urllib.parse
 
 import pytest
 
@@ -245,6 +247,50 @@ def test_health_without_any_credential(envd, raw, made):
     status, _, body = envd("GET", "/health", token=False)
     assert status == 502
     assert json.loads(body) == {"sandboxId": made["sandboxID"], "message": "The sandbox was not found", "code": 502}
+
+
+ECHO = {"process": {"cmd": "/bin/echo", "args": ["on"]}, "stdin": False}
+
+
+@pytest.mark.parametrize("end", ["pause", "kill"])
+def test_a_start_in_a_sandbox_that_has_just_gone(envd, raw, made, end):
+    """A sandbox that started a command a moment ago isn't looked up again: that it has gone is told all the same."""
+    assert stream(envd, "process.Process/Start", ECHO)[2][-1] == (2, {})
+    if end == "pause":
+        raw("POST", f"/sandboxes/{made['sandboxID']}/pause", {})
+    else:
+        raw("DELETE", f"/sandboxes/{made['sandboxID']}")
+    for _ in range(2):
+        status, _, body = envd("POST", "/process.Process/Start", envelope(json.dumps(ECHO).encode()), {"Content-Type": "application/connect+json"})
+        assert status == 502
+        assert json.loads(body) == {"sandboxId": made["sandboxID"], "message": "The sandbox was not found", "code": 502}
+
+
+def test_an_error_of_a_start_stays_one_where_the_sandbox_is_there(envd):
+    for _ in range(2):
+        status, _, seen = stream(envd, "process.Process/Start", {"process": {"cmd": "/no/such/program"}, "stdin": False})
+        assert status == 200 and seen[0][0] == 2 and seen[0][1]["error"]["code"] == "invalid_argument"
+
+
+def test_the_token_is_asked_of_every_start(envd):
+    assert stream(envd, "process.Process/Start", ECHO)[2][-1] == (2, {})
+    status, _, _ = envd("POST", "/process.Process/Start", envelope(json.dumps(ECHO).encode()),
+                        {"Content-Type": "application/connect+json", "X-Access-Token": "wrong"}, token=False)
+    assert status == 401
+
+
+def test_a_silent_command_tells_its_start(envd, raw, made):
+    """Its start waits a moment for what comes, not for its end."""
+    to = urllib.parse.urlsplit(raw.url)
+    connection = http.client.HTTPConnection(to.hostname, to.port, timeout=20)
+    body = envelope(json.dumps({"process": {"cmd": "/bin/sleep", "args": ["100"]}, "stdin": False}).encode())
+    connection.request("POST", "/process.Process/Start", body, {"Content-Type": "application/connect+json", "E2b-Sandbox-Id": made["sandboxID"],
+                                                                "E2b-Sandbox-Port": "49983", "X-Access-Token": made["envdAccessToken"]})
+    answer = connection.getresponse()
+    header = answer.read(5)
+    event = json.loads(answer.read(int.from_bytes(header[1:], "big")))
+    assert event["event"]["start"]["pid"] > 0
+    connection.close()
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/envs", "/process.Process/List", "/files/compose"])

@@ -5,6 +5,8 @@
 
 #include <google/protobuf/message.h>
 
+#include <algorithm>
+
 namespace harena::e2b {
 
 using http::Task;
@@ -20,24 +22,26 @@ struct Live {
 
 Task<void> keep_outcome(Live& live, Task<Status> copy) { live.outcome = co_await std::move(copy); }
 
-Task<void> keep_alive(Live& live) {
-  for (;;) {
-    co_await http::sleep_for(live.rpc.keepalive());
-    if (!live.rpc.begun()) continue;
-    auto sent = co_await live.rpc.send(live.keepalive);
-    if (!sent) {
-      live.outcome = std::move(sent);
-      co_return;  // the client has gone
-    }
-  }
-}
+using SteadyClock = std::chrono::steady_clock;
 
-Task<void> end_at_deadline(Live& live) {
-  if (!live.deadline) {
-    for (;;) co_await http::sleep_for(std::chrono::hours(24));
+/// What is held waits so long for more: a command that ends at once is told in one piece.
+constexpr std::chrono::milliseconds kCompany{5};
+
+/// One clock for all three: what is held goes out, then signs of life, until the deadline.
+Task<void> keep_time(Live& live) {
+  const auto end = live.deadline ? SteadyClock::now() + *live.deadline : SteadyClock::time_point::max();
+  auto flushed = ok_status();
+  for (SteadyClock::duration pause = kCompany; flushed; pause = live.rpc.keepalive()) {
+    const auto left = end - SteadyClock::now();
+    co_await http::sleep_for(std::chrono::ceil<std::chrono::milliseconds>(std::min(pause, left)));
+    if (left <= pause) {
+      live.outcome = make_error(ErrorCode::deadline_exceeded, "the stream's time of " + std::to_string(live.deadline->count()) + " ms is over");
+      co_return;
+    }
+    if (pause == kCompany) flushed = co_await live.rpc.flush();
+    else if (live.rpc.begun()) flushed = co_await live.rpc.send(live.keepalive);
   }
-  co_await http::sleep_for(*live.deadline);
-  live.outcome = make_error(ErrorCode::deadline_exceeded, "the stream's time of " + std::to_string(live.deadline->count()) + " ms is over");
+  live.outcome = std::move(flushed);  // the client has gone
 }
 
 }  // namespace
@@ -48,9 +52,8 @@ Task<Status> run_live(Rpc& rpc, Task<Status> copy, const google::protobuf::Messa
   Live live{rpc, keepalive, deadline};
   auto executor = co_await asio::this_coro::executor;
   auto group = asio::experimental::make_parallel_group(asio::co_spawn(executor, keep_outcome(live, std::move(copy)), asio::deferred),
-                                                       asio::co_spawn(executor, keep_alive(live), asio::deferred),
-                                                       asio::co_spawn(executor, end_at_deadline(live), asio::deferred));
-  auto [order, copy_failed, alive_failed, deadline_failed] =
+                                                       asio::co_spawn(executor, keep_time(live), asio::deferred));
+  auto [order, copy_failed, clock_failed] =
       co_await group.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
   if (copy_failed && order[0] == 0) std::rethrow_exception(copy_failed);
   co_return std::move(live.outcome);

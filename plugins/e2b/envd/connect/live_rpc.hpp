@@ -8,7 +8,7 @@
 
 namespace harena::e2b {
 
-/// Runs `copy`, which sends. Once the stream has begun, `keepalive` goes out every rpc.keepalive(). After `deadline` (nullopt: none) copy is
+/// Runs `copy`, which sends. What it holds goes out within 5 ms. Once the stream has begun, `keepalive` goes out every rpc.keepalive(). After `deadline` (nullopt: none) copy is
 /// cancelled and the outcome is deadline_exceeded. Borrows all but the task. rpc.end() is the caller's.
 http::Task<Status> run_live(Rpc& rpc, http::Task<Status> copy, const google::protobuf::Message& keepalive,
                             std::optional<std::chrono::milliseconds> deadline);

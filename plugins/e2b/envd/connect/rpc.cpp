@@ -3,6 +3,7 @@
 #include <google/protobuf/message.h>
 
 #include <array>
+#include <utility>
 
 #include "plugins/e2b/envd/connect/code.hpp"
 #include "plugins/e2b/envd/http/gzip.hpp"
@@ -154,13 +155,17 @@ Status Rpc::enclose(const google::protobuf::Message& message, std::string& out) 
 }
 
 Task<Status> Rpc::send(const google::protobuf::Message& message) {
-  std::string bytes;
-  HARENA_CO_TRY_STATUS(enclose(message, bytes));
+  HARENA_CO_TRY_STATUS(enclose(message, held_));
+  co_return co_await flush();
+}
+
+Task<Status> Rpc::flush() {
   auto turn = co_await mutex_.lock();
-  if (ended_) co_return ok_status();
+  if (ended_ || held_.empty()) co_return ok_status();
+  const auto bytes = std::exchange(held_, std::string());
   torn_ = true;
   auto written = co_await write(bytes);
-  torn_ = false;
+  torn_ = !written.ok();
   co_return written;
 }
 

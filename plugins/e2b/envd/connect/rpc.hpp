@@ -47,8 +47,9 @@ class Rpc {
   http::Task<Status> answer(const google::protobuf::Message& message);
   /// One message of a stream, out at once. Two may be sent at a time; nothing goes out after end().
   http::Task<Status> send(const google::protobuf::Message& message);
-  /// A last message, which goes out along with the end.
+  /// A message that goes out along with the next one or the end, at the latest with flush().
   Status hold(const google::protobuf::Message& message);
+  http::Task<Status> flush();
   /// Whether send() was called: before, a client expects no keepalive.
   bool begun() const { return response_.begun(); }
   /// The end of a stream, or the error of either kind.

@@ -32,7 +32,8 @@ class Follower {
   Task<Status> run() {
     Response started;
     started.mutable_event()->mutable_start()->set_pid(command_.pid);
-    HARENA_CO_TRY_STATUS(co_await rpc_.send(started));
+    HARENA_CO_TRY_STATUS(rpc_.hold(started));
+    if (command_.takes_input) HARENA_CO_TRY_STATUS(co_await rpc_.flush());
     for (;;) {
       auto frame = co_await output_.next();
       if (ended_ && (!frame || !*frame)) co_return ok_status();

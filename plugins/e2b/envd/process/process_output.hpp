@@ -18,6 +18,8 @@ struct FollowedCommand {
   std::string id;
   std::uint32_t pid = 0;
   bool pty = false;
+  /// Somebody will write to it, and waits for its start to do so.
+  bool takes_input = false;
 };
 
 /// The headers with which the API answers output in frames.

@@ -39,6 +39,7 @@ FollowedCommand followed(const json& command) {
   out.id = command.value("id", "");
   out.pid = static_cast<std::uint32_t>(command.value("pid", std::int64_t{0}));
   out.pty = command.value("pty", false);
+  out.takes_input = true;  // it runs already, and whoever connects may want to write
   return out;
 }
 
@@ -105,6 +106,7 @@ Task<Status> ProcessService::start(EnvdCall& call, Rpc& rpc) {
   CommandOutput output(call.api);
   HARENA_CO_TRY(auto command, co_await read_started(output));
   command.pty = request.has_pty();
+  command.takes_input = command.pty || !request.has_stdin() || request.stdin();
   notes_.keep(call.sandbox.id, command.id, request.process());
   process::StartResponse keepalive;
   keepalive.mutable_event()->mutable_keepalive();
