@@ -9,7 +9,9 @@ endif()
 
 # harena_room(NAME SOURCES a.cpp b.cpp [DEPS t...] [PRIVATE t...] [PCH core|json])
 # A static library `harena_NAME` whose include root is the repository.
-# PCH: a header precompiled once for the whole build; json (sdk/json), or core (sdk/http): json, Asio and Beast.
+# PCH: a header precompiled once for the whole build; json (sdk/json), or core (sdk/http): json, Asio and Beast. With HARENA_UNITY
+# the sources of such a room are compiled several at once: what their headers instantiate takes most of the time. So names of
+# anonymous namespaces must differ within a room.
 function(harena_room name)
   cmake_parse_arguments(A "" "PCH" "SOURCES;DEPS;PRIVATE" ${ARGN})
   add_library(harena_${name} STATIC ${A_SOURCES})
@@ -17,6 +19,7 @@ function(harena_room name)
   target_compile_options(harena_${name} PRIVATE ${HARENA_WARNINGS})
   target_link_libraries(harena_${name} PUBLIC ${A_DEPS} PRIVATE ${A_PRIVATE})
   harena_use_pch(harena_${name} "${A_PCH}")
+  harena_use_unity(harena_${name} "${A_PCH}")
 endfunction()
 
 # A room of headers only.
@@ -44,6 +47,14 @@ function(harena_use_pch target kind)
   endif()
   target_link_libraries(${target} PRIVATE ${owner_${kind}})
   target_precompile_headers(${target} REUSE_FROM ${owner_${kind}})
+endfunction()
+
+function(harena_use_unity target pch)
+  if(HARENA_UNITY AND pch)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # gcc takes the anonymous namespaces of sources for a header's, since they aren't its main file.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
 endfunction()
 
 # harena_program(NAME SOURCES ... DEPS ... [PCH core|json] [STATIC])

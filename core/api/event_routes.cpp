@@ -11,9 +11,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::int64_t kMaxListed = 1'000;
+constexpr std::int64_t kMaxEventsListed = 1'000;
 
-struct Listing {
+struct EventListing {
   EventFilter filter;
   std::string cursor;
   std::int64_t limit = 100;
@@ -31,10 +31,10 @@ Result<std::vector<std::string>> parse_types(std::string_view text) {
   return types;
 }
 
-Result<Listing> parse_listing(const ApiCall& call) {
+Result<EventListing> parse_event_listing(const ApiCall& call) {
   HARENA_TRY(const auto query, call.request.query());
   HARENA_TRY_STATUS(query.allow_only({"type", "project", "sandbox", "cursor", "limit"}));
-  Listing listing;
+  EventListing listing;
   listing.filter.project = call.principal.project;
   if (const auto project = query.get("project")) {
     HARENA_TRY(listing.filter.project, ProjectPath::parse(*project));
@@ -47,7 +47,7 @@ Result<Listing> parse_listing(const ApiCall& call) {
     listing.filter.sandbox_id = id.str();
   }
   listing.cursor = query.get("cursor").value_or("");
-  HARENA_TRY(listing.limit, parse_int(query.get("limit").value_or("100"), 1, kMaxListed, "limit"));
+  HARENA_TRY(listing.limit, parse_int(query.get("limit").value_or("100"), 1, kMaxEventsListed, "limit"));
   return listing;
 }
 
@@ -58,7 +58,7 @@ void EventRoutes::add_to(ApiRouter& router) {
 }
 
 http::Task<Result<Reply>> EventRoutes::list(ApiCall& call) {
-  HARENA_CO_TRY(const auto listing, parse_listing(call));
+  HARENA_CO_TRY(const auto listing, parse_event_listing(call));
   HARENA_CO_TRY_STATUS(services_.iam.authorize(call.principal, Permission::sandbox_read, listing.filter.project));
   if (services_.events == nullptr) co_return make_error(ErrorCode::unimplemented, "this server keeps no trail of events");
   HARENA_CO_TRY(const auto page, co_await http::blocking(services_.workers, [&] {

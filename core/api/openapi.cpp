@@ -1,7 +1,8 @@
 #include "core/api/openapi.hpp"
 
-#include <algorithm>
 #include <cctype>
+
+#include "sdk/base/text.hpp"
 
 namespace harena {
 
@@ -74,8 +75,7 @@ std::vector<std::string> methods_of(const http::Route& route) {
 }
 
 void add_operation(json& paths, const http::Route& route, const std::string& method) {
-  std::string key = method;
-  std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string key = ascii_lower(method);
   json operation = operation_of(route);
   if (route.method == "*") operation["operationId"] = route.info.operation_id + "_" + key;
   paths[openapi_path(route.pattern)][key] = std::move(operation);

@@ -79,7 +79,7 @@ std::optional<json> as_type(const std::string& type, const json& schema, const s
   return std::nullopt;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string alternatives(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : " or ") + word;
   return text;
@@ -94,7 +94,7 @@ Result<json> typed_value(const json& schema, const std::string& key, const std::
     if (auto value = as_type(type, schema, text)) return *std::move(value);
   }
   if (text_allowed) return json(text);
-  return make_error(ErrorCode::invalid_argument, "-p " + key + "=" + text + ": '" + text + "' isn't of type " + joined(types));
+  return make_error(ErrorCode::invalid_argument, "-p " + key + "=" + text + ": '" + text + "' isn't of type " + alternatives(types));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr std::array<Form, 6> kForms = {{{"docker://", SourceKind::registry},
                                          {"oci:", SourceKind::oci_layout}}};
 constexpr std::size_t kMaxSourceBytes = 4096;
 
-Error wrong(std::string_view text, const std::string& why) {
+Error wrong_source(std::string_view text, const std::string& why) {
   return make_error(ErrorCode::invalid_argument, "image source '" + std::string(text.substr(0, 160)) + "': " + why);
 }
 
@@ -32,7 +32,7 @@ Error unknown_form(std::string_view text) {
   auto given = std::string(text.substr(0, colon == std::string_view::npos ? 0 : colon + 1));
   const auto hint = given.empty() ? std::string("; it must begin with docker://, dir:, tar:, docker-archive:, oci-archive: or oci:")
                                   : suggestion(given, known);
-  return wrong(text, "the kind of source is not known" + hint);
+  return wrong_source(text, "the kind of source is not known" + hint);
 }
 
 /// What a registry's name may have; it keeps options and blanks from skopeo's argument.
@@ -42,7 +42,7 @@ Status check_registry(std::string_view text, std::string_view location) {
            std::string_view("._-/:@[]").find(c) != std::string_view::npos;
   });
   if (right && !location.empty() && location.front() != '-' && location.front() != '/') return ok_status();
-  return wrong(text, "after docker:// comes [host[:port]/]name[:tag], as docker://python:3.12");
+  return wrong_source(text, "after docker:// comes [host[:port]/]name[:tag], as docker://python:3.12");
 }
 
 bool takes_tag(SourceKind kind) { return kind == SourceKind::oci_archive || kind == SourceKind::oci_layout; }
@@ -52,8 +52,8 @@ bool takes_tag(SourceKind kind) { return kind == SourceKind::oci_archive || kind
 Result<ImportSource> ImportSource::parse(std::string_view text) {
   const auto form = std::find_if(kForms.begin(), kForms.end(), [&](const auto& known) { return text.starts_with(known.prefix); });
   if (form == kForms.end()) return unknown_form(text);
-  if (text.size() > kMaxSourceBytes) return wrong(text, "it is longer than 4096 bytes");
-  if (text.find('\0') != std::string_view::npos) return wrong(text, "it has a NUL");
+  if (text.size() > kMaxSourceBytes) return wrong_source(text, "it is longer than 4096 bytes");
+  if (text.find('\0') != std::string_view::npos) return wrong_source(text, "it has a NUL");
   auto rest = text.substr(form->prefix.size());
   ImportSource source{form->kind, std::string(rest), {}};
   if (source.kind == SourceKind::registry) {
@@ -65,7 +65,7 @@ Result<ImportSource> ImportSource::parse(std::string_view text) {
     source.tag = rest.substr(colon + 1);
     source.location = rest.substr(0, colon);
   }
-  if (!source.location.starts_with('/')) return wrong(text, "the path must be absolute");
+  if (!source.location.starts_with('/')) return wrong_source(text, "the path must be absolute");
   return source;
 }
 

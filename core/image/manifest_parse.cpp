@@ -11,11 +11,11 @@ using nlohmann::json;
 /// Deeper documents are refused before they can exhaust the stack of whoever walks them.
 constexpr int kMaxJsonDepth = 8;
 
-Error wrong(std::string message) { return make_error(ErrorCode::invalid_argument, "image manifest: " + std::move(message)); }
+Error wrong_document(std::string message) { return make_error(ErrorCode::invalid_argument, "image manifest: " + std::move(message)); }
 
 Result<json> parse_document(std::string_view bytes) {
   if (bytes.size() > kMaxManifestBytes) {
-    return wrong("it has " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(kMaxManifestBytes) + " are allowed");
+    return wrong_document("it has " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(kMaxManifestBytes) + " are allowed");
   }
   bool too_deep = false;
   auto document = json::parse(
@@ -25,8 +25,8 @@ Result<json> parse_document(std::string_view bytes) {
         return !too_deep;
       },
       false);
-  if (too_deep) return wrong("it is nested deeper than " + std::to_string(kMaxJsonDepth));
-  if (document.is_discarded() || !document.is_object()) return wrong("it isn't a JSON object");
+  if (too_deep) return wrong_document("it is nested deeper than " + std::to_string(kMaxJsonDepth));
+  if (document.is_discarded() || !document.is_object()) return wrong_document("it isn't a JSON object");
   return document;
 }
 
@@ -34,7 +34,7 @@ Status check_version(JsonFields& fields) {
   HARENA_TRY(const auto version, fields.integer("schema_version", 0, 0, INT64_MAX));
   HARENA_TRY(const auto media_type, fields.string("media_type", ""));
   if (media_type != kManifestMediaType) {
-    return wrong("media_type is '" + media_type.substr(0, 80) + "'; it must be '" + std::string(kManifestMediaType) + "'");
+    return wrong_document("media_type is '" + media_type.substr(0, 80) + "'; it must be '" + std::string(kManifestMediaType) + "'");
   }
   if (version == kManifestSchemaVersion) return ok_status();
   return make_error(ErrorCode::failed_precondition, "image manifest: schema_version is " + std::to_string(version) +
@@ -62,7 +62,7 @@ Result<LayerEntry> parse_layer(const json& object) {
   HARENA_TRY(const auto media_type, fields.string("media_type", ""));
   HARENA_TRY_STATUS(fields.finish());
   if (media_type != kLayerMediaType) {
-    return wrong("a layer has media_type '" + media_type.substr(0, 80) + "'; it must be '" + std::string(kLayerMediaType) + "'");
+    return wrong_document("a layer has media_type '" + media_type.substr(0, 80) + "'; it must be '" + std::string(kLayerMediaType) + "'");
   }
   HARENA_TRY(auto digest, Digest::parse(digest_text));
   return LayerEntry{std::move(digest), size};
@@ -70,7 +70,7 @@ Result<LayerEntry> parse_layer(const json& object) {
 
 Result<std::vector<LayerEntry>> parse_layers(const json& document) {
   const auto found = document.find("layers");
-  if (found == document.end() || !found->is_array()) return wrong("layers must be an array");
+  if (found == document.end() || !found->is_array()) return wrong_document("layers must be an array");
   std::vector<LayerEntry> layers;
   for (const auto& entry : *found) {
     HARENA_TRY(auto layer, parse_layer(entry));

@@ -17,7 +17,7 @@ Error bad_path(std::string_view path, const std::string& why) {
   return make_error(ErrorCode::invalid_argument, "the archive has an entry " + shown(path) + " " + why);
 }
 
-std::string joined(const std::string& folder, std::string_view name) {
+std::string joined_path(const std::string& folder, std::string_view name) {
   return folder.empty() ? std::string(name) : folder + "/" + std::string(name);
 }
 
@@ -52,7 +52,7 @@ Result<std::string> normalise_path(std::string_view path) {
     if (name.empty() || name == ".") continue;
     if (name == "..") return bad_path(path, "with '..' in its name, which could lead out of the layer");
     if (name.size() > kMaxComponentBytes) return bad_path(path, "with a part of its name longer than 255 bytes");
-    out = joined(out, name);
+    out = joined_path(out, name);
   }
   return out;
 }
@@ -72,7 +72,7 @@ Result<std::string> MergedTree::resolve_folder(std::string_view path) const {
 
 Result<std::string> MergedTree::step(const std::string& at, const std::string& name, std::string& rest, int& links) const {
   if (name == "..") return split_path(at).first;  // only from a link's target; the root is its own parent
-  auto next = joined(at, name);
+  auto next = joined_path(at, name);
   const auto* node = find(next);
   if (node == nullptr || node->type == EntryType::folder) return next;
   if (node->type != EntryType::symlink) return bad_path(next, "that is a file but is used as a folder");

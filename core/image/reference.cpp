@@ -75,16 +75,10 @@ std::string fault_of(std::string_view text, const Parts& parts) {
   return digest ? std::string() : digest.error().message;
 }
 
-std::string lower(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 /// `part` with what isn't allowed replaced or dropped.
 std::string mended_name(std::string_view part) {
   std::string out;
-  for (const char c : lower(part)) {
+  for (const char c : ascii_lower(part)) {
     if (contains(kNameCharacters, c)) out += c;
     else if (c == ' ' || c == ':' || c == '+') out += '-';
   }
@@ -105,7 +99,7 @@ std::string mended_path(std::string_view path) {
 
 std::string mended_end(const Parts& parts) {
   if (parts.digest) {
-    const auto digest = lower(*parts.digest);
+    const auto digest = ascii_lower(*parts.digest);
     return Digest::parse(digest) ? "@" + digest : std::string();
   }
   if (!parts.tag) return ":v1";

@@ -1,9 +1,10 @@
 #include "core/image/registry.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <system_error>
 #include <vector>
+
+#include "sdk/base/text.hpp"
 
 namespace harena::image {
 namespace {
@@ -45,11 +46,6 @@ const std::vector<Symptom>& symptoms() {
   return all;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// skopeo's own sentence: the msg="..." of its last fatal line, printable and short.
 std::string sentence(const std::string& output) {
   const auto fatal = output.rfind("level=fatal");
@@ -80,7 +76,7 @@ std::vector<std::string> command(const std::string& location, const std::filesys
 }  // namespace
 
 Error explain_skopeo(const std::string& location, const std::string& output) {
-  const auto text = lower(output);
+  const auto text = ascii_lower(output);
   const auto known = std::find_if(symptoms().begin(), symptoms().end(),
                                   [&](const auto& symptom) { return text.find(symptom.text) != std::string::npos; });
   const bool found = known != symptoms().end();

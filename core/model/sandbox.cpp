@@ -40,7 +40,7 @@ Ending ending_from(const json& value) {
   return ending;
 }
 
-Sandbox read_stored(const json& value, SandboxId id, CreateSpec spec) {
+Sandbox sandbox_from(const json& value, SandboxId id, CreateSpec spec) {
   Sandbox sandbox{.id = std::move(id), .spec = std::move(spec)};
   sandbox.state = sandbox_state_from_string(value.at("state").get<std::string>()).value();
   sandbox.created_by = value.at("created_by").get<std::string>();
@@ -131,7 +131,7 @@ Result<Sandbox> sandbox_from_stored_json(const json& value) {
     }
     HARENA_TRY(auto id, SandboxId::parse(value.at("id").get<std::string>()));
     HARENA_TRY(auto spec, parse_stored_spec(value.at("backend").get<std::string>(), value.at("spec")));
-    return read_stored(value, std::move(id), std::move(spec));
+    return sandbox_from(value, std::move(id), std::move(spec));
   } catch (const std::exception& problem) {
     return make_error(ErrorCode::data_loss, std::string("a stored sandbox can't be read: ") + problem.what());
   }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kStates = {"creating", "ready", "deleting"};
 
-Snapshot read_stored(const json& value, SandboxId id, CreateSpec spec) {
+Snapshot snapshot_from(const json& value, SandboxId id, CreateSpec spec) {
   Snapshot snapshot{.id = std::move(id), .name = value.at("name").get<std::string>(), .spec = std::move(spec)};
   const auto state = std::find(kStates.begin(), kStates.end(), value.at("state").get<std::string>());
   if (state == kStates.end()) throw std::invalid_argument("its state is " + value.at("state").dump());
@@ -69,7 +69,7 @@ Result<Snapshot> snapshot_from_stored_json(const json& value) {
     }
     HARENA_TRY(auto id, SandboxId::parse(value.at("id").get<std::string>()));
     HARENA_TRY(auto spec, parse_stored_spec(value.at("backend").get<std::string>(), value.at("spec")));
-    return read_stored(value, std::move(id), std::move(spec));
+    return snapshot_from(value, std::move(id), std::move(spec));
   } catch (const std::exception& problem) {
     return make_error(ErrorCode::data_loss, std::string("a stored snapshot can't be read: ") + problem.what());
   }

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-std::string text_of(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string request_text(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 /// The error of one child. What isn't one is the plugin's mistake.
 Error child_error(const PluginCaller& caller, const json& document) {
@@ -35,7 +35,7 @@ Result<std::vector<Result<BackendCreated>>> BackendAdapter::fork(const CallConte
     HARENA_TRY(auto one, request_of(request));
     wanted.push_back(std::move(one));
   }
-  const std::string text = text_of(wanted);
+  const std::string text = request_text(wanted);
   HARENA_TRY(const auto document, caller_.call(call, "fork", [&](void* self, const harena_call* record) {
     return table_.fork(self, record, to_abi(id.str()), to_abi(text));
   }));
@@ -79,7 +79,7 @@ Result<BackendCreated> BackendAdapter::restore(const CallContext& call, const Ba
   if (!description_.verbs.contains("restore")) return absent_verb(description_, "restore");
   HARENA_TRY(auto wanted, request_of(request));
   wanted["snapshot_state"] = snapshot_state;
-  const std::string text = text_of(wanted);
+  const std::string text = request_text(wanted);
   HARENA_TRY(const auto document, caller_.call(call, "restore", [&](void* self, const harena_call* record) {
     return table_.restore(self, record, to_abi(text));
   }));

@@ -22,7 +22,7 @@ json to_json(const IdempotencyRecord& record) {
 
 namespace {
 
-Result<IdempotencyRecord> read(const json& value) {
+Result<IdempotencyRecord> idempotency_from(const json& value) {
   HARENA_TRY(auto id, SandboxId::parse(value.at("sandbox_id").get<std::string>()));
   IdempotencyRecord record{value.at("request_hash").get<std::string>(), std::move(id), std::nullopt};
   if (value.contains("remembered")) {
@@ -36,7 +36,7 @@ Result<IdempotencyRecord> read(const json& value) {
 Result<IdempotencyRecord> idempotency_from_entry(const StateEntry& entry) {
   HARENA_TRY(const auto value, parse_record(entry));
   try {
-    return read(value);
+    return idempotency_from(value);
   } catch (const json::exception& problem) {
     return make_error(ErrorCode::data_loss, "the record '" + entry.key + "' can't be read: " + problem.what());
   }

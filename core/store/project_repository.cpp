@@ -15,7 +15,7 @@ std::optional<std::int64_t> limit_from(const json& value) {
   return value.is_null() ? std::nullopt : std::optional(value.get<std::int64_t>());
 }
 
-Result<ProjectRecord> read(const json& value) {
+Result<ProjectRecord> project_from(const json& value) {
   HARENA_TRY(auto path, ProjectPath::parse(value.at("path").get<std::string>()));
   ProjectRecord record{.path = std::move(path)};
   record.created_ms = value.at("created_ms").get<std::int64_t>();
@@ -56,7 +56,7 @@ json to_json(const ProjectRecord& record) {
 
 Result<ProjectRecord> project_from_json(const json& value) {
   try {
-    return read(value);
+    return project_from(value);
   } catch (const json::exception& problem) {
     return make_error(ErrorCode::data_loss, std::string("a stored project can't be read: ") + problem.what());
   }

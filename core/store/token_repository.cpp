@@ -21,7 +21,7 @@ json to_json(const TokenRecord& record) {
 
 namespace {
 
-Result<TokenRecord> read(const json& value) {
+Result<TokenRecord> token_from(const json& value) {
   TokenRecord record;
   record.id = value.at("id").get<std::string>();
   record.secret_hash = value.at("secret_hash").get<std::string>();
@@ -38,7 +38,7 @@ Result<TokenRecord> read(const json& value) {
 
 Result<TokenRecord> token_from_json(const json& value) {
   try {
-    return read(value);
+    return token_from(value);
   } catch (const json::exception& problem) {
     return make_error(ErrorCode::data_loss, std::string("a stored token can't be read: ") + problem.what());
   }

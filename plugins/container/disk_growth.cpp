@@ -18,8 +18,8 @@
 namespace harena::container {
 namespace {
 
-constexpr std::int64_t kBlock = 4096;
-constexpr std::int64_t kGroupBlocks = 32768;
+constexpr std::int64_t kGrowthBlock = 4096;
+constexpr std::int64_t kGrowthGroupBlocks = 32768;
 constexpr std::int64_t kInodeBytes = 256;
 /// _IOW('f', 16, __u64) of fs/ext4/ext4.h: the new number of blocks.
 constexpr unsigned long kExt4Resize = 0x40086610;
@@ -60,7 +60,7 @@ Result<Size> size_of(const Disk& disk) {
   struct stat image{};
   struct statfs files{};
   if (::fstat(disk.image.get(), &image) != 0 || ::fstatfs(disk.files.get(), &files) != 0) return errno_error(errno, "look at the disk");
-  const std::int64_t groups = std::max<std::int64_t>(1, (image.st_size / kBlock + kGroupBlocks - 1) / kGroupBlocks);
+  const std::int64_t groups = std::max<std::int64_t>(1, (image.st_size / kGrowthBlock + kGrowthGroupBlocks - 1) / kGrowthGroupBlocks);
   return Size{image.st_size, static_cast<std::int64_t>(files.f_blocks) * files.f_bsize, static_cast<std::int64_t>(files.f_files) / groups};
 }
 
@@ -73,7 +73,7 @@ Status set_image_size(const Disk& disk, std::int64_t bytes) {
 }
 
 Status set_filesystem_size(const Disk& disk, std::int64_t bytes) {
-  const std::uint64_t blocks = static_cast<std::uint64_t>(bytes / kBlock);
+  const std::uint64_t blocks = static_cast<std::uint64_t>(bytes / kGrowthBlock);
   if (::ioctl(disk.files.get(), kExt4Resize, &blocks) == 0) return {};
   if (errno == EPERM) return cannot("the kernel wants CAP_SYS_RESOURCE for it, which harenad hasn't got here");
   return cannot("ext4 refuses " + std::to_string(blocks) + " blocks (" + errno_error(errno, "EXT4_IOC_RESIZE_FS").message + ")");
@@ -87,7 +87,7 @@ Status grow_to(const Disk& disk, std::int64_t image_bytes, const Size& before) {
   return grown;
 }
 
-std::int64_t groups_of(std::int64_t bytes) { return bytes / kBlock / kGroupBlocks + 1; }
+std::int64_t groups_of(std::int64_t bytes) { return bytes / kGrowthBlock / kGrowthGroupBlocks + 1; }
 
 bool is_power_of(std::int64_t number, std::int64_t base) {
   while (number % base == 0) number /= base;
@@ -98,11 +98,11 @@ bool is_power_of(std::int64_t number, std::int64_t base) {
 
 std::int64_t image_bytes_for(std::int64_t bytes, std::int64_t inodes_per_group) {
   const std::int64_t groups = groups_of(bytes);
-  const std::int64_t descriptors = (groups * 64 + kBlock - 1) / kBlock;
+  const std::int64_t descriptors = (groups * 64 + kGrowthBlock - 1) / kGrowthBlock;
   std::int64_t backups = 1;
   for (std::int64_t g = 1; g < groups; ++g) backups += g == 1 || is_power_of(g, 3) || is_power_of(g, 5) || is_power_of(g, 7);
   const std::int64_t blocks = groups * 2 + backups * (1 + descriptors) + 16;
-  return (bytes + kBlock - 1) / kBlock * kBlock + groups * inodes_per_group * kInodeBytes + blocks * kBlock;
+  return (bytes + kGrowthBlock - 1) / kGrowthBlock * kGrowthBlock + groups * inodes_per_group * kInodeBytes + blocks * kGrowthBlock;
 }
 
 Status check_not_larger(const std::string& path, std::int64_t bytes) {
@@ -123,7 +123,7 @@ Status grow_disk(const std::string& path, std::int64_t bytes) {
     const std::int64_t per_group = now.inodes_per_group;
     HARENA_TRY(now, size_of(disk));
     now.inodes_per_group = per_group;
-    image_bytes += std::max<std::int64_t>(0, bytes - now.files) + per_group * kInodeBytes + 64 * kBlock;
+    image_bytes += std::max<std::int64_t>(0, bytes - now.files) + per_group * kInodeBytes + 64 * kGrowthBlock;
   }
   if (now.files >= bytes - bytes / 100) return {};
   return cannot("it has room for " + std::to_string(now.files) + " bytes instead of " + std::to_string(bytes));

@@ -73,8 +73,8 @@ Status parse_mounts(const json& value, Weakening& out) {
   return {};
 }
 
-std::string plain_capability(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+std::string plain_capability(std::string_view given) {
+  const std::string name = ascii_lower(given);
   return name.starts_with("cap_") ? name.substr(4) : name;
 }
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <set>
 
+#include "sdk/base/text.hpp"
+
 namespace harena::e2b {
 
 using nlohmann::json;
@@ -84,8 +86,7 @@ Status check_warm(const Settings& settings) {
 std::string plain_template_name(std::string_view name) {
   const auto slash = name.rfind('/');
   if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
-  std::string plain(name);
-  std::transform(plain.begin(), plain.end(), plain.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string plain = ascii_lower(name);
   constexpr std::string_view kDefaultTag = ":default";
   if (plain.ends_with(kDefaultTag)) plain.resize(plain.size() - kDefaultTag.size());
   return plain;

@@ -107,6 +107,7 @@ TEST(Text, PercentCodingIsByteExact) {
   for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
   EXPECT_EQ(*percent_decode(percent_encode(all)), all);
   EXPECT_EQ(*percent_decode("%41"), "A");
+  EXPECT_EQ(ascii_lower("Az[\xC4@Z0"), "az[\xC4@z0");
   EXPECT_FALSE(percent_decode("%4").ok());
   EXPECT_FALSE(percent_decode("%zz").ok());
 }

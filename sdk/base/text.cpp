@@ -106,6 +106,12 @@ Result<std::int64_t> parse_size(std::string_view text) {
   return static_cast<std::int64_t>(number * *unit);
 }
 
+std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  for (auto& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);

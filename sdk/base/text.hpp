@@ -33,6 +33,9 @@ Result<std::int64_t> parse_size(std::string_view text);
 /// Valid UTF-8 (RFC 3629: no surrogates, no overlong forms).
 bool is_utf8(std::string_view text);
 
+/// A to Z as a to z, other bytes as they are, in any locale.
+std::string ascii_lower(std::string_view text);
+
 /// RFC 4648 base64 with padding.
 std::string base64_encode(std::string_view bytes);
 Result<std::string> base64_decode(std::string_view text);

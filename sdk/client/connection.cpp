@@ -1,9 +1,7 @@
 #include "sdk/client/connection.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <istream>
 #include <mutex>
 #include <ostream>
@@ -15,6 +13,7 @@
 #include <Poco/Net/HTTPSClientSession.h>
 #include <Poco/Net/NetException.h>
 
+#include "sdk/base/text.hpp"
 #include "sdk/client/retry.hpp"
 #include "sdk/client/wire.hpp"
 
@@ -45,15 +44,10 @@ Error silence_error(const Endpoint& endpoint, std::chrono::milliseconds limit) {
                               endpoint.describe() + " was silent for " + std::to_string(limit.count() / 1000) + " s");
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 Response head_of(const Poco::Net::HTTPResponse& answer) {
   Response response;
   response.status = static_cast<int>(answer.getStatus());
-  for (const auto& [name, value] : answer) response.headers[lower(name)] = value;
+  for (const auto& [name, value] : answer) response.headers[ascii_lower(name)] = value;
   return response;
 }
 

@@ -12,7 +12,6 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_BACKEND_CONTRACT;
 constexpr int kParallel = 32;
 
 // Calls that succeed and calls that fail, of every kind that needs no sandbox.
@@ -172,16 +171,16 @@ void nothing_left_behind(Context& c) {
 
 std::vector<Case> backend_call_cases() {
   return {
-      {"one_outcome_a_call", 2, kContract, "a failure makes one error and no more, a success at most one result", one_outcome_a_call},
-      {"no_exceptions", 2, kContract, "no exception crosses the boundary", no_exceptions},
-      {"bad_requests", 2, kContract, "requests that aren't JSON or lack the id are errors", bad_requests},
-      {"cancelled_before", 2, kContract, "a call that was cancelled before it began is cancelled and leaves nothing", cancelled_before},
-      {"cancelled_midway", 2, kContract, "a create that is cancelled comes back soon and leaves nothing", cancelled_midway, 120},
-      {"deadline_past", 2, kContract, "a call past its deadline is deadline_exceeded and leaves nothing", deadline_past},
-      {"deadline_midway", 2, kContract, "a create whose deadline passes comes back soon and leaves nothing", deadline_midway, 120},
-      {"parallel_32", 2, kContract, "32 sandboxes at once are made, measured and stopped", parallel_32, 180},
-      {"event_order", 2, kContract, "at most one exit of a sandbox, none after stop has returned", event_order},
-      {"nothing_left_behind", 2, kContract, "no process, mount, cgroup, loop device, socket or interface outlives stop", nothing_left_behind, 120},
+      {"one_outcome_a_call", 2, kBackendContract, "a failure makes one error and no more, a success at most one result", one_outcome_a_call},
+      {"no_exceptions", 2, kBackendContract, "no exception crosses the boundary", no_exceptions},
+      {"bad_requests", 2, kBackendContract, "requests that aren't JSON or lack the id are errors", bad_requests},
+      {"cancelled_before", 2, kBackendContract, "a call that was cancelled before it began is cancelled and leaves nothing", cancelled_before},
+      {"cancelled_midway", 2, kBackendContract, "a create that is cancelled comes back soon and leaves nothing", cancelled_midway, 120},
+      {"deadline_past", 2, kBackendContract, "a call past its deadline is deadline_exceeded and leaves nothing", deadline_past},
+      {"deadline_midway", 2, kBackendContract, "a create whose deadline passes comes back soon and leaves nothing", deadline_midway, 120},
+      {"parallel_32", 2, kBackendContract, "32 sandboxes at once are made, measured and stopped", parallel_32, 180},
+      {"event_order", 2, kBackendContract, "at most one exit of a sandbox, none after stop has returned", event_order},
+      {"nothing_left_behind", 2, kBackendContract, "no process, mount, cgroup, loop device, socket or interface outlives stop", nothing_left_behind, 120},
   };
 }
 

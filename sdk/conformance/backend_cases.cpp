@@ -9,8 +9,6 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_BACKEND_CONTRACT;
-
 void describe_document(Context& c) {
   auto instance = c.instance();
   auto d = c.need(BackendDriver::of(*instance), "its functions");
@@ -156,19 +154,19 @@ void bad_ids(Context& c) {
 
 std::vector<Case> backend_cases() {
   return {
-      {"describe_document", 2, kContract, "describe is whole, constant, and lists the verbs that are there", describe_document},
-      {"probe_document", 2, kContract, "probe says usable or why not", probe_document},
-      {"create_and_stop", 2, kContract, "a sandbox is made, measured, stopped, and then gone", create_and_stop},
-      {"session_endpoint", 2, kContract, "a session endpoint is a socket that exists", session_endpoint},
-      {"stop_is_idempotent", 2, kContract, "stop succeeds for unknown ids and again", stop_is_idempotent},
-      {"create_refuses_a_used_id", 2, kContract, "a second create of an id is already_exists and harms nothing", create_refuses_a_used_id},
-      {"an_id_can_be_made_again", 2, kContract, "an id that was stopped leaves nothing in the way of a new create", an_id_can_be_made_again},
-      {"unknown_ids", 2, kContract, "verbs on unknown ids are not_found, recover says gone", unknown_ids},
-      {"bad_ids", 2, kContract, "ids that aren't ids reach no file", bad_ids},
-      {"foreign_state", 2, kContract, "recover with a state that isn't its own never crashes or finds something", foreign_state},
-      {"recover_after_restart", 2, kContract, "a restarted host finds its sandboxes again", recover_after_restart, 120},
-      {"sweep_removes_orphans", 2, kContract, "sweep removes what isn't known, and says what", sweep_removes_orphans, 120},
-      {"sweep_spares_known", 2, kContract, "sweep leaves known sandboxes alone", sweep_spares_known},
+      {"describe_document", 2, kBackendContract, "describe is whole, constant, and lists the verbs that are there", describe_document},
+      {"probe_document", 2, kBackendContract, "probe says usable or why not", probe_document},
+      {"create_and_stop", 2, kBackendContract, "a sandbox is made, measured, stopped, and then gone", create_and_stop},
+      {"session_endpoint", 2, kBackendContract, "a session endpoint is a socket that exists", session_endpoint},
+      {"stop_is_idempotent", 2, kBackendContract, "stop succeeds for unknown ids and again", stop_is_idempotent},
+      {"create_refuses_a_used_id", 2, kBackendContract, "a second create of an id is already_exists and harms nothing", create_refuses_a_used_id},
+      {"an_id_can_be_made_again", 2, kBackendContract, "an id that was stopped leaves nothing in the way of a new create", an_id_can_be_made_again},
+      {"unknown_ids", 2, kBackendContract, "verbs on unknown ids are not_found, recover says gone", unknown_ids},
+      {"bad_ids", 2, kBackendContract, "ids that aren't ids reach no file", bad_ids},
+      {"foreign_state", 2, kBackendContract, "recover with a state that isn't its own never crashes or finds something", foreign_state},
+      {"recover_after_restart", 2, kBackendContract, "a restarted host finds its sandboxes again", recover_after_restart, 120},
+      {"sweep_removes_orphans", 2, kBackendContract, "sweep removes what isn't known, and says what", sweep_removes_orphans, 120},
+      {"sweep_spares_known", 2, kBackendContract, "sweep leaves known sandboxes alone", sweep_spares_known},
   };
 }
 

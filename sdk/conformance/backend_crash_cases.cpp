@@ -15,8 +15,6 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_BACKEND_CONTRACT;
-
 // Steps of a host's life, and what the next host must find after each. Between create and store the core does not know the
 // state yet: it will not recover such a sandbox, only stop it.
 struct Step {
@@ -146,9 +144,9 @@ void kill_within_stop(Context& c) {
 
 std::vector<Case> backend_crash_cases() {
   return {
-      {"kill_between_steps", 2, kContract, "kill -9 of the host between any two steps: the next host finds and can stop the sandbox", kill_between_steps, 180},
-      {"kill_within_create", 2, kContract, "kill -9 of the host within create: stop and sweep remove what was half-made", kill_within_create, 300},
-      {"kill_within_stop", 2, kContract, "kill -9 of the host within stop: stop again ends it", kill_within_stop, 300},
+      {"kill_between_steps", 2, kBackendContract, "kill -9 of the host between any two steps: the next host finds and can stop the sandbox", kill_between_steps, 180},
+      {"kill_within_create", 2, kBackendContract, "kill -9 of the host within create: stop and sweep remove what was half-made", kill_within_create, 300},
+      {"kill_within_stop", 2, kBackendContract, "kill -9 of the host within stop: stop again ends it", kill_within_stop, 300},
   };
 }
 

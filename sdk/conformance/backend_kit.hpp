@@ -10,6 +10,8 @@
 
 namespace harena::conformance {
 
+inline const std::string kBackendContract = HARENA_BACKEND_CONTRACT;
+
 /// Until when a call may go on after it was cancelled or its deadline has passed.
 inline constexpr std::chrono::seconds kEndGrace{5};
 

@@ -5,8 +5,6 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_BACKEND_CONTRACT;
-
 void need_kept(Context& c, const json& document, const char* verb) {
   std::string kept = document.value("kept", "");
   if (kept != "memory" && kept != "filesystem" && !(kept.empty() && verb != std::string("snapshot"))) {
@@ -146,14 +144,14 @@ void fork_of_none(Context& c) {
 
 std::vector<Case> backend_verb_cases() {
   return {
-      {"pause_and_resume", 2, kContract, "pause and resume are idempotent and outlive the host", pause_and_resume, 120},
-      {"stop_while_paused", 2, kContract, "a paused sandbox can be stopped", stop_while_paused},
-      {"snapshot_and_restore", 2, kContract, "a snapshot outlives its source and the host", snapshot_and_restore, 120},
-      {"delete_snapshot", 2, kContract, "a snapshot is deleted by its folder and a stop of its id, and nothing else ends by it", delete_snapshot, 120},
-      {"restore_of_foreign_state", 2, kContract, "restore of a state that isn't its own is an error that leaves nothing", restore_of_foreign_state},
-      {"rollback_to_snapshot", 2, kContract, "rollback keeps the id, and can be repeated", rollback_to_snapshot, 120},
-      {"fork_children", 2, kContract, "children come in order, each made or with its own error, and outlive their source", fork_children, 120},
-      {"fork_of_none", 2, kContract, "fork of no children makes none", fork_of_none},
+      {"pause_and_resume", 2, kBackendContract, "pause and resume are idempotent and outlive the host", pause_and_resume, 120},
+      {"stop_while_paused", 2, kBackendContract, "a paused sandbox can be stopped", stop_while_paused},
+      {"snapshot_and_restore", 2, kBackendContract, "a snapshot outlives its source and the host", snapshot_and_restore, 120},
+      {"delete_snapshot", 2, kBackendContract, "a snapshot is deleted by its folder and a stop of its id, and nothing else ends by it", delete_snapshot, 120},
+      {"restore_of_foreign_state", 2, kBackendContract, "restore of a state that isn't its own is an error that leaves nothing", restore_of_foreign_state},
+      {"rollback_to_snapshot", 2, kBackendContract, "rollback keeps the id, and can be repeated", rollback_to_snapshot, 120},
+      {"fork_children", 2, kBackendContract, "children come in order, each made or with its own error, and outlive their source", fork_children, 120},
+      {"fork_of_none", 2, kBackendContract, "fork of no children makes none", fork_of_none},
   };
 }
 

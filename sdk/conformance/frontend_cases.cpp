@@ -13,7 +13,7 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_FRONTEND_CONTRACT;
+const std::string kFrontendContract = HARENA_FRONTEND_CONTRACT;
 constexpr int kRounds = 10;
 constexpr int kParallel = 32;
 constexpr int kSettleSteps = 200;
@@ -175,16 +175,16 @@ void metrics_are_well_formed(Context& c) {
 
 std::vector<Case> frontend_cases() {
   return {
-      {"frontend_listens_and_answers", 2, kContract, "start listens on the addresses that it gives; drain ends that", listens_and_answers},
-      {"frontend_starts_once", 2, kContract, "a second start is failed_precondition and disturbs nothing", starts_once},
-      {"frontend_drain_is_idempotent", 2, kContract, "drain succeeds before start and twice; start works again after it", drain_is_idempotent},
-      {"frontend_drain_past_its_deadline", 2, kContract, "a drain that is late drains all the same", drain_past_its_deadline},
-      {"frontend_leaves_nothing", 2, kContract, "no thread or descriptor outlives drain", leaves_nothing},
-      {"frontend_destroy_ends_it", 2, kContract, "destroy ends a frontend that nobody drained", destroy_ends_it},
-      {"frontend_without_the_api", 2, kContract, "requests are answered while the API is down", says_when_there_is_no_api},
-      {"frontend_needs_the_service", 2, kContract, "start fails on a host without harena.host.api/1, and can be repeated", needs_the_service},
-      {"frontend_many_at_once", 2, kContract, "32 requests at once are all answered", answers_many_at_once},
-      {"frontend_metrics", 2, kContract, "metrics have names, types and series", metrics_are_well_formed},
+      {"frontend_listens_and_answers", 2, kFrontendContract, "start listens on the addresses that it gives; drain ends that", listens_and_answers},
+      {"frontend_starts_once", 2, kFrontendContract, "a second start is failed_precondition and disturbs nothing", starts_once},
+      {"frontend_drain_is_idempotent", 2, kFrontendContract, "drain succeeds before start and twice; start works again after it", drain_is_idempotent},
+      {"frontend_drain_past_its_deadline", 2, kFrontendContract, "a drain that is late drains all the same", drain_past_its_deadline},
+      {"frontend_leaves_nothing", 2, kFrontendContract, "no thread or descriptor outlives drain", leaves_nothing},
+      {"frontend_destroy_ends_it", 2, kFrontendContract, "destroy ends a frontend that nobody drained", destroy_ends_it},
+      {"frontend_without_the_api", 2, kFrontendContract, "requests are answered while the API is down", says_when_there_is_no_api},
+      {"frontend_needs_the_service", 2, kFrontendContract, "start fails on a host without harena.host.api/1, and can be repeated", needs_the_service},
+      {"frontend_many_at_once", 2, kFrontendContract, "32 requests at once are all answered", answers_many_at_once},
+      {"frontend_metrics", 2, kFrontendContract, "metrics have names, types and series", metrics_are_well_formed},
   };
 }
 

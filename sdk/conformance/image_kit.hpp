@@ -8,6 +8,8 @@
 
 namespace harena::conformance {
 
+inline const std::string kImageStoreContract = HARENA_IMAGE_STORE_CONTRACT;
+
 /// "sha256:..." of some bytes.
 std::string digest_of(std::string_view bytes);
 /// `size` bytes that look random; the same for the same seed.

@@ -11,7 +11,6 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_IMAGE_STORE_CONTRACT;
 const std::string kAbsent = "sha256:" + std::string(64, '0');
 constexpr int kParallel = 32;
 
@@ -205,7 +204,7 @@ void parallel_puts(Context& c) {
   for (std::size_t i = 0; i < 8; ++i) run.need_blob(digest_of(noise(100'000, i)), noise(100'000, i));
 }
 
-void cancelled_and_late(Context& c) {
+void cancelled_and_late_put(Context& c) {
   ImageStoreRun run(c);
   UniqueFd file = file_of("never");
   c.need_error(run->put("", file.get(), {.cancelled = [] { return true; }}), ErrorCode::cancelled, "a cancelled put");
@@ -218,21 +217,21 @@ void cancelled_and_late(Context& c) {
 
 std::vector<Case> image_store_cases() {
   return {
-      {"put_and_open", 2, kContract, "what is put is what is opened, in a read-only regular file", put_and_open},
-      {"blobs_outlive_the_host", 2, kContract, "blobs and tags are there after a restart", blobs_outlive_the_host},
-      {"put_of_a_pipe", 2, kContract, "a pipe is read to its end", put_of_a_pipe},
-      {"put_is_idempotent", 2, kContract, "a blob that is there isn't written again", put_is_idempotent},
-      {"put_checks_the_digest", 2, kContract, "bytes of another digest are data_loss, and nothing is stored", put_checks_the_digest},
-      {"put_borrows_its_descriptor", 2, kContract, "the descriptor stays the caller's", put_borrows_its_descriptor},
-      {"bad_digests", 2, kContract, "what isn't a digest is invalid_argument and reaches no file", bad_digests},
-      {"bad_references", 2, kContract, "references are any UTF-8 of 1 to 512 bytes without control characters", bad_references},
-      {"tags", 2, kContract, "a tag names a stored blob and can be replaced", tags},
-      {"removing", 2, kContract, "remove is idempotent, and spares blobs that tags name", removing},
-      {"listing", 2, kContract, "list is ordered by bytes and goes on after a cursor", listing},
-      {"listing_blobs", 2, kContract, "list_blobs gives each blob once with its size", listing_blobs},
-      {"check_finds_damage", 2, kContract, "check names damaged blobs and no others", check_finds_damage},
-      {"parallel_puts", 2, kContract, "32 puts at once, some of the same bytes", parallel_puts},
-      {"put_cancelled_and_late", 2, kContract, "a put that was cancelled or is late stores nothing", cancelled_and_late},
+      {"put_and_open", 2, kImageStoreContract, "what is put is what is opened, in a read-only regular file", put_and_open},
+      {"blobs_outlive_the_host", 2, kImageStoreContract, "blobs and tags are there after a restart", blobs_outlive_the_host},
+      {"put_of_a_pipe", 2, kImageStoreContract, "a pipe is read to its end", put_of_a_pipe},
+      {"put_is_idempotent", 2, kImageStoreContract, "a blob that is there isn't written again", put_is_idempotent},
+      {"put_checks_the_digest", 2, kImageStoreContract, "bytes of another digest are data_loss, and nothing is stored", put_checks_the_digest},
+      {"put_borrows_its_descriptor", 2, kImageStoreContract, "the descriptor stays the caller's", put_borrows_its_descriptor},
+      {"bad_digests", 2, kImageStoreContract, "what isn't a digest is invalid_argument and reaches no file", bad_digests},
+      {"bad_references", 2, kImageStoreContract, "references are any UTF-8 of 1 to 512 bytes without control characters", bad_references},
+      {"tags", 2, kImageStoreContract, "a tag names a stored blob and can be replaced", tags},
+      {"removing", 2, kImageStoreContract, "remove is idempotent, and spares blobs that tags name", removing},
+      {"listing", 2, kImageStoreContract, "list is ordered by bytes and goes on after a cursor", listing},
+      {"listing_blobs", 2, kImageStoreContract, "list_blobs gives each blob once with its size", listing_blobs},
+      {"check_finds_damage", 2, kImageStoreContract, "check names damaged blobs and no others", check_finds_damage},
+      {"parallel_puts", 2, kImageStoreContract, "32 puts at once, some of the same bytes", parallel_puts},
+      {"put_cancelled_and_late", 2, kImageStoreContract, "a put that was cancelled or is late stores nothing", cancelled_and_late_put},
   };
 }
 

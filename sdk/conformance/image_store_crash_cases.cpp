@@ -13,7 +13,6 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_IMAGE_STORE_CONTRACT;
 constexpr std::size_t kBlobBytes = 8 * 1024 * 1024;
 
 void kill_host_at(Context& c, std::chrono::microseconds delay, const std::function<void()>& body) {
@@ -85,8 +84,8 @@ void kill_within_tag(Context& c) {
 
 std::vector<Case> image_store_crash_cases() {
   return {
-      {"kill_within_put", 2, kContract, "kill -9 within put leaves the whole blob or none", kill_within_put, 240},
-      {"kill_within_tag", 2, kContract, "kill -9 within tag leaves the old name or the new one", kill_within_tag, 120},
+      {"kill_within_put", 2, kImageStoreContract, "kill -9 within put leaves the whole blob or none", kill_within_put, 240},
+      {"kill_within_tag", 2, kImageStoreContract, "kill -9 within tag leaves the old name or the new one", kill_within_tag, 120},
   };
 }
 

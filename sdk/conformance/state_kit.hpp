@@ -8,6 +8,8 @@
 
 namespace harena::conformance {
 
+inline const std::string kStateStoreContract = HARENA_STATE_STORE_CONTRACT;
+
 class StateStoreRun {
  public:
   explicit StateStoreRun(Context& c) : c_(c) { start(); }

@@ -14,7 +14,6 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_STATE_STORE_CONTRACT;
 constexpr int kThreads = 8, kIncrements = 50;
 
 void get_and_put(Context& c) {
@@ -193,17 +192,17 @@ std::string StateStoreRun::value_of(std::string_view key) {
 
 std::vector<Case> state_store_cases() {
   return {
-      {"get_and_put", 2, kContract, "get gives what was put, with its revision", get_and_put},
-      {"any_bytes", 2, kContract, "keys and values are any bytes, also none and zeros", any_bytes},
-      {"compare_and_set", 2, kContract, "a check that fails is aborted, names the key, and changes nothing", compare_and_set},
-      {"all_or_nothing", 2, kContract, "a transaction is stored whole, at one revision, or not at all", all_or_nothing},
-      {"revisions", 2, kContract, "each transaction that changes something is the next revision", revisions},
-      {"ranges", 2, kContract, "ranges are in the order of bytes, within bounds and limit", ranges},
-      {"state_limits", 2, kContract, "the contract's limits are held, both ways", limits},
-      {"parallel_increments", 2, kContract, "8 threads increment one key and lose nothing", parallel_increments, 120},
-      {"values_outlive_the_host", 2, kContract, "what was acknowledged is there after a restart", values_outlive_the_host},
-      {"kill_within_txn", 2, kContract, "kill -9 within transactions loses nothing acknowledged and halves nothing", kill_within_txn, 120},
-      {"txn_cancelled_and_late", 2, kContract, "a transaction that was cancelled or is late stores nothing", cancelled_and_late},
+      {"get_and_put", 2, kStateStoreContract, "get gives what was put, with its revision", get_and_put},
+      {"any_bytes", 2, kStateStoreContract, "keys and values are any bytes, also none and zeros", any_bytes},
+      {"compare_and_set", 2, kStateStoreContract, "a check that fails is aborted, names the key, and changes nothing", compare_and_set},
+      {"all_or_nothing", 2, kStateStoreContract, "a transaction is stored whole, at one revision, or not at all", all_or_nothing},
+      {"revisions", 2, kStateStoreContract, "each transaction that changes something is the next revision", revisions},
+      {"ranges", 2, kStateStoreContract, "ranges are in the order of bytes, within bounds and limit", ranges},
+      {"state_limits", 2, kStateStoreContract, "the contract's limits are held, both ways", limits},
+      {"parallel_increments", 2, kStateStoreContract, "8 threads increment one key and lose nothing", parallel_increments, 120},
+      {"values_outlive_the_host", 2, kStateStoreContract, "what was acknowledged is there after a restart", values_outlive_the_host},
+      {"kill_within_txn", 2, kStateStoreContract, "kill -9 within transactions loses nothing acknowledged and halves nothing", kill_within_txn, 120},
+      {"txn_cancelled_and_late", 2, kStateStoreContract, "a transaction that was cancelled or is late stores nothing", cancelled_and_late},
   };
 }
 

@@ -9,7 +9,6 @@
 namespace harena::conformance {
 namespace {
 
-const std::string kContract = HARENA_STATE_STORE_CONTRACT;
 constexpr auto kNoticed = std::chrono::milliseconds(250);  // sdk/abi/state_store.h
 constexpr auto kSlack = std::chrono::milliseconds(1000);   // of a loaded machine
 
@@ -108,12 +107,12 @@ void watches_in_parallel(Context& c) {
 
 std::vector<Case> state_store_watch_cases() {
   return {
-      {"watch_sees_every_change", 2, kContract, "every change below a prefix, in order, deletions as such", watch_sees_every_change},
-      {"watch_goes_on_from_a_range", 2, kContract, "a watch from a range's revision repeats and skips nothing", watch_goes_on_from_a_range},
-      {"watch_wakes_up", 2, kContract, "a watch sees what comes later", watch_wakes_up},
-      {"watch_ends", 2, kContract, "a watch ends soon after it is cancelled or late", watch_ends},
-      {"watch_out_of_range", 2, kContract, "revisions that the store doesn't have are out_of_range", watch_out_of_range},
-      {"watches_in_parallel", 2, kContract, "32 watches see all changes in order while they are made", watches_in_parallel},
+      {"watch_sees_every_change", 2, kStateStoreContract, "every change below a prefix, in order, deletions as such", watch_sees_every_change},
+      {"watch_goes_on_from_a_range", 2, kStateStoreContract, "a watch from a range's revision repeats and skips nothing", watch_goes_on_from_a_range},
+      {"watch_wakes_up", 2, kStateStoreContract, "a watch sees what comes later", watch_wakes_up},
+      {"watch_ends", 2, kStateStoreContract, "a watch ends soon after it is cancelled or late", watch_ends},
+      {"watch_out_of_range", 2, kStateStoreContract, "revisions that the store doesn't have are out_of_range", watch_out_of_range},
+      {"watches_in_parallel", 2, kStateStoreContract, "32 watches see all changes in order while they are made", watches_in_parallel},
   };
 }
 

@@ -27,8 +27,7 @@ constexpr std::array<std::string_view, 41> kNames = {
 }  // namespace
 
 Result<CapabilityMask> capability_bit(std::string_view name) {
-  std::string plain;
-  for (char c : name) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string plain = ascii_lower(name);
   if (plain.starts_with("cap_")) plain.erase(0, 4);
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == plain) return CapabilityMask{1} << i;

@@ -11,13 +11,13 @@ using http::Task;
 
 namespace {
 
-Error invalid(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+Error invalid_write(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
 Status take_offset(const http::Query& query, session::FileWriteRequest& write) {
   if (!query.contains("offset")) return {};
   for (auto name : {"mode", "parents", "exclusive"}) {
     if (!query.contains(name)) continue;
-    return invalid(std::string("'") + name + "' can't be given with 'offset', which writes into the file that is there");
+    return invalid_write(std::string("'") + name + "' can't be given with 'offset', which writes into the file that is there");
   }
   HARENA_TRY(write.offset, parse_number(query, "offset", 0));
   return {};
@@ -81,7 +81,7 @@ Task<Status> truncate_file(Request& request, ResponseWriter& response, SessionCo
   HARENA_CO_TRY(truncate.user, fields.string("user", ""));
   HARENA_CO_TRY(auto size, fields.integer("size", -1, 0, INT64_MAX));
   HARENA_CO_TRY_STATUS(fields.finish());
-  if (size < 0) co_return invalid("'size' is required: the length in bytes");
+  if (size < 0) co_return invalid_write("'size' is required: the length in bytes");
   truncate.size = static_cast<std::uint64_t>(size);
   HARENA_CO_TRY(auto link, co_await connector.connect());
   auto stat = co_await link.client.truncate(truncate);

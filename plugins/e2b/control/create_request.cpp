@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kDefaultTimeoutV2 = 300;
 constexpr std::int64_t kDefaultTimeoutLegacy = 15;
 
-Error bad(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+Error bad_request(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
 Status parse_lifecycle(Fields& fields, Counters& counters, CreateRequest& out) {
   HARENA_TRY(const auto auto_pause, fields.boolean("autoPause"));
@@ -22,30 +22,30 @@ Status parse_lifecycle(Fields& fields, Counters& counters, CreateRequest& out) {
     Fields inner(auto_resume, counters, "create", "autoResume.");
     HARENA_TRY(const auto enabled, inner.boolean("enabled"));
     inner.done();
-    if (!enabled) return bad("autoResume.enabled is missing; it must be true or false");
+    if (!enabled) return bad_request("autoResume.enabled is missing; it must be true or false");
     out.auto_resume = *enabled;
   }
-  if (out.auto_resume && !out.auto_pause) return bad("autoResume.enabled is true without autoPause; a sandbox that is killed can't be resumed");
+  if (out.auto_resume && !out.auto_pause) return bad_request("autoResume.enabled is true without autoPause; a sandbox that is killed can't be resumed");
   if (!keeps_memory.value_or(true)) {
-    return bad("autoPauseMemory: false can't be honoured here: a pause keeps memory and processes (docs/e2b.md)");
+    return bad_request("autoPauseMemory: false can't be honoured here: a pause keeps memory and processes (docs/e2b.md)");
   }
   return ok_status();
 }
 
 Status refuse_what_is_not_there(Fields& fields) {
   HARENA_TRY(const auto mounts, fields.array("volumeMounts"));
-  if (!mounts.empty()) return bad("volumeMounts can't be honoured here: there are no volumes yet (docs/e2b.md)");
+  if (!mounts.empty()) return bad_request("volumeMounts can't be honoured here: there are no volumes yet (docs/e2b.md)");
   HARENA_TRY(const auto iam, fields.object("iam"));
-  if (!iam.empty()) return bad("iam can't be honoured here: sandboxes get no workload identity tokens (docs/e2b.md)");
+  if (!iam.empty()) return bad_request("iam can't be honoured here: sandboxes get no workload identity tokens (docs/e2b.md)");
   return ok_status();
 }
 
 }  // namespace
 
 Status check_timeout(std::int64_t seconds, const Settings& settings) {
-  if (seconds < 1) return bad("timeout is " + std::to_string(seconds) + "; it must be at least 1 second");
+  if (seconds < 1) return bad_request("timeout is " + std::to_string(seconds) + "; it must be at least 1 second");
   if (seconds <= settings.max_timeout_s) return ok_status();
-  return bad("timeout is " + std::to_string(seconds) + " seconds; at most " + std::to_string(settings.max_timeout_s) +
+  return bad_request("timeout is " + std::to_string(seconds) + " seconds; at most " + std::to_string(settings.max_timeout_s) +
              " are allowed here");
 }
 
@@ -53,7 +53,7 @@ Result<CreateRequest> parse_create(const json& body, CreateForm form, const Sett
   Fields fields(body, counters, "create");
   CreateRequest out;
   HARENA_TRY(const auto name, fields.text("templateID"));
-  if (!name || name->empty()) return bad("templateID is missing; the name of a template, such as base, is right");
+  if (!name || name->empty()) return bad_request("templateID is missing; the name of a template, such as base, is right");
   out.template_name = *name;
   HARENA_TRY(const auto timeout, fields.integer("timeout"));
   out.timeout_s = timeout.value_or(form == CreateForm::v2 ? kDefaultTimeoutV2 : kDefaultTimeoutLegacy);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMaxLimit = 100;
 constexpr std::size_t kAll = SIZE_MAX;
 
-Error bad(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+Error bad_query(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
 /// As a form: `+` is a space. What can't be decoded is text as it is.
 std::string unescape(std::string_view text) {
@@ -28,7 +28,7 @@ Status parse_states(std::string_view text, ListQuery& out) {
   for (const auto& state : split(text, ',')) {
     if (state == "running") out.running = true;
     else if (state == "paused") out.paused = true;
-    else return bad("state is '" + state.substr(0, 80) + "'; running and paused are right");
+    else return bad_query("state is '" + state.substr(0, 80) + "'; running and paused are right");
   }
   return ok_status();
 }
@@ -48,7 +48,7 @@ std::string token_of(const Record& record) {
 }
 
 Result<Place> place_of(std::string token) {
-  const Error wrong = bad("nextToken is '" + token.substr(0, 80) + "'; the X-Next-Token of the page before is right");
+  const Error wrong = bad_query("nextToken is '" + token.substr(0, 80) + "'; the X-Next-Token of the page before is right");
   std::replace(token.begin(), token.end(), '-', '+');
   std::replace(token.begin(), token.end(), '_', '/');
   while (token.size() % 4 != 0) token += '=';
@@ -97,7 +97,7 @@ Result<std::map<std::string, std::string>> parse_metadata_filter(std::string_vie
   for (const auto& pair : split(whole, '&')) {
     if (pair.empty()) continue;
     const auto equals = pair.find('=');
-    if (equals == std::string::npos) return bad("metadata has '" + pair.substr(0, 80) + "'; key=value pairs joined by & are right");
+    if (equals == std::string::npos) return bad_query("metadata has '" + pair.substr(0, 80) + "'; key=value pairs joined by & are right");
     wanted[plain(std::string_view(pair).substr(0, equals))] = plain(std::string_view(pair).substr(equals + 1));
   }
   return wanted;
@@ -105,7 +105,7 @@ Result<std::map<std::string, std::string>> parse_metadata_filter(std::string_vie
 
 Result<std::int64_t> parse_rfc3339(std::string_view given) {
   const std::string text(given);
-  const Error wrong = bad("startedAfter is '" + text.substr(0, 80) + "'; a time such as 2026-11-29T15:21:56Z is right");
+  const Error wrong = bad_query("startedAfter is '" + text.substr(0, 80) + "'; a time such as 2026-11-29T15:21:56Z is right");
   std::tm parts{};
   const char* at = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
   if (at == nullptr) return wrong;
@@ -140,7 +140,7 @@ Result<ListQuery> parse_list_query(const http::Query& query, bool is_v1, Metadat
   }
   if (const auto text = query.get("template"); text && !text->empty()) out.template_name = std::string(*text);
   const auto order = query.get("order").value_or("desc");
-  if (order != "asc" && order != "desc") return bad("order is '" + std::string(order.substr(0, 80)) + "'; asc and desc are right");
+  if (order != "asc" && order != "desc") return bad_query("order is '" + std::string(order.substr(0, 80)) + "'; asc and desc are right");
   out.ascending = order == "asc";
   if (const auto text = query.get("limit"); text && !text->empty()) {
     HARENA_TRY(const auto limit, parse_int(*text, 1, kMaxLimit, "limit"));

@@ -16,14 +16,14 @@ constexpr std::int64_t kDefaultResume = 15;
 constexpr std::int64_t kDefaultRefresh = 15;
 constexpr std::int64_t kMaxRefresh = 3600;
 
-Error bad(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+Error bad_call(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
 Answer done() { return {204, nullptr}; }
 
 /// `memory: false` asks for a sandbox without its processes: a container's pause can't do that.
 Status check_memory(const std::optional<bool>& memory) {
   if (memory.value_or(true)) return ok_status();
-  return bad("memory: false can't be honoured here: a pause keeps memory and processes, and a resume goes on with them (docs/e2b.md)");
+  return bad_call("memory: false can't be honoured here: a pause keeps memory and processes, and a resume goes on with them (docs/e2b.md)");
 }
 
 /// Brings it to life for `timeout_s` from now, or longer if it has longer already.
@@ -71,7 +71,7 @@ AnswerTask connect_sandbox_legacy(ControlCall& call) {
   Fields fields(body, call.services.counters, call.operation);
   HARENA_CO_TRY(const auto timeout, fields.integer("timeout"));
   fields.done();
-  if (!timeout) co_return bad("timeout is missing; a whole number of seconds is right");
+  if (!timeout) co_return bad_call("timeout is missing; a whole number of seconds is right");
   HARENA_CO_TRY_STATUS(check_timeout(*timeout, call.services.settings));
   co_return co_await connect(call, *timeout);
 }
@@ -114,7 +114,7 @@ AnswerTask set_sandbox_timeout(ControlCall& call) {
   Fields fields(body, call.services.counters, call.operation);
   HARENA_CO_TRY(const auto timeout, fields.integer("timeout"));
   fields.done();
-  if (!timeout) co_return bad("timeout is missing; a whole number of seconds is right");
+  if (!timeout) co_return bad_call("timeout is missing; a whole number of seconds is right");
   // 0 is "now"; in Harena it would be "never", and a second is the shortest that it has.
   if (*timeout != 0) HARENA_CO_TRY_STATUS(check_timeout(*timeout, call.services.settings));
   SandboxStore store(call.services, call.key);
@@ -133,7 +133,7 @@ AnswerTask refresh_sandbox(ControlCall& call) {
   fields.done();
   const auto seconds = duration.value_or(kDefaultRefresh);
   if (seconds < 0 || seconds > kMaxRefresh) {
-    co_return bad("duration is " + std::to_string(seconds) + "; 0 to 3600 seconds are right");
+    co_return bad_call("duration is " + std::to_string(seconds) + "; 0 to 3600 seconds are right");
   }
   SandboxStore store(call.services, call.key);
   const auto id = call.param("id");
@@ -146,7 +146,7 @@ AnswerTask refresh_sandbox(ControlCall& call) {
 AnswerTask update_sandbox_network(ControlCall& call) {
   SandboxStore store(call.services, call.key);
   HARENA_CO_TRY_STATUS(co_await store.living(call.param("id")));
-  co_return bad("a network update can't be honoured here: the network of a sandbox is closed and stays so (docs/e2b.md)");
+  co_return bad_call("a network update can't be honoured here: the network of a sandbox is closed and stays so (docs/e2b.md)");
 }
 
 }  // namespace harena::e2b

@@ -12,13 +12,13 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 16 << 20;
-constexpr std::size_t kBlockBytes = 256 * 1024;
+constexpr std::size_t kChannelBlockBytes = 256 * 1024;
 
 std::string text_of(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 /// Passes a body on; an answer that comes before its end is no error of ours, it is read next.
 Task<Status> pass_on(frontend::Exchange& exchange, http::BodySource& body) {
-  std::vector<std::byte> block(kBlockBytes);
+  std::vector<std::byte> block(kChannelBlockBytes);
   const std::span<std::byte> all(block);
   for (;;) {
     HARENA_CO_TRY(const auto count, co_await body.read_body(all));

@@ -13,12 +13,6 @@ constexpr std::size_t kMaxIdBytes = 63;  // of a DNS label
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 /// Without the port; a trailing dot is the root's.
 std::string_view host_name(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, host.find(']'));
@@ -74,8 +68,8 @@ Result<std::optional<Destination>> by_headers(const http::Headers& headers, std:
 }  // namespace
 
 Result<std::optional<Destination>> find_destination(const http::Headers& headers, std::string_view path, std::string_view domain) {
-  const auto name = lower(host_name(headers.get("Host").value_or("")));
-  const auto own = lower(host_name(domain));
+  const auto name = ascii_lower(host_name(headers.get("Host").value_or("")));
+  const auto own = ascii_lower(host_name(domain));
   const auto label = sandbox_label(name, own);
   if (label.empty()) return by_headers(headers, path);
   const auto dash = label.find('-');

@@ -17,7 +17,7 @@ namespace {
 
 /// Below, a gzip envelope is no smaller.
 constexpr std::size_t kWorthGzipBytes = 1024;
-constexpr std::size_t kBlockBytes = 16 * 1024;
+constexpr std::size_t kRpcBlockBytes = 16 * 1024;
 /// Ten digits, as the protocol says.
 constexpr std::int64_t kMaxTimeoutMs = 9'999'999'999;
 constexpr std::int64_t kMaxKeepaliveS = 24 * 3600;
@@ -93,7 +93,7 @@ Task<Result<bool>> Rpc::receive_next(google::protobuf::Message& message) {
 }
 
 Task<Result<std::optional<Envelope>>> Rpc::next_envelope() {
-  std::array<std::byte, kBlockBytes> block;
+  std::array<std::byte, kRpcBlockBytes> block;
   const std::span<std::byte> all(block);
   for (;;) {
     HARENA_CO_TRY(auto envelope, reader_.next());

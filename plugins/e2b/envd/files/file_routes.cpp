@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kBlockBytes = 256 * 1024;
+constexpr std::size_t kFileBlockBytes = 256 * 1024;
 constexpr std::size_t kMaxComposeBytes = 1 << 20;
 
 /// What of the request decides about the part and the age of a file.
@@ -63,7 +63,7 @@ Task<Status> copy_gzip(EnvdCall& call, std::vector<std::byte>& block, std::size_
 }
 
 Task<Status> relay_file(EnvdCall& call, const http::ResponseHead& head, const std::string& path, Coding coding) {
-  std::vector<std::byte> block(kBlockBytes);
+  std::vector<std::byte> block(kFileBlockBytes);
   const std::span<std::byte> all(block);
   HARENA_CO_TRY(const auto count, co_await call.api.read(all));
   auto headers = file_headers(head, path, {reinterpret_cast<const char*>(block.data()), std::min<std::size_t>(count, 512)});

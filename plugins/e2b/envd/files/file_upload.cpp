@@ -18,12 +18,6 @@ constexpr std::string_view kHeaderPrefix = "x-metadata-";
 constexpr std::size_t kMaxKeyBytes = 246;
 constexpr std::size_t kMaxTotalBytes = 4096;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 bool printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
@@ -61,7 +55,7 @@ Result<Metadata> metadata_of(const http::Headers& headers) {
   Metadata all;
   std::size_t total = 0;
   for (const auto& field : headers) {
-    const auto name = lower(field.name);
+    const auto name = ascii_lower(field.name);
     if (!name.starts_with(kHeaderPrefix)) continue;
     const auto key = name.substr(kHeaderPrefix.size());
     if (key.empty() || key.size() > kMaxKeyBytes) {

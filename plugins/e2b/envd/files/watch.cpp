@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kBlockBytes = 16 * 1024;
+constexpr std::size_t kWatchBlockBytes = 16 * 1024;
 constexpr std::size_t kMaxLineBytes = 64 * 1024;
 
 std::string relative(const std::string& path, const std::string& folder) {
@@ -119,7 +119,7 @@ Task<Status> FolderWatch::open() {
 }
 
 Task<Result<std::optional<json>>> FolderWatch::next_line() {
-  std::array<std::byte, kBlockBytes> block;
+  std::array<std::byte, kWatchBlockBytes> block;
   const std::span<std::byte> all(block);
   for (;;) {
     const auto end = buffer_.find('\n');

@@ -23,12 +23,6 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 /// The inside of a quoted text, taken off `rest`; a backslash keeps a quote or a backslash, and is itself before anything else.
 std::string take_quoted(std::string_view& rest) {
   std::string out;
@@ -59,7 +53,7 @@ struct Parameters {
 Parameters parse_parameters(std::string_view text) {
   Parameters all;
   const auto first = std::min(text.find(';'), text.size());
-  all.value = lower(trimmed(text.substr(0, first)));
+  all.value = ascii_lower(trimmed(text.substr(0, first)));
   auto rest = text.substr(first);
   while (!rest.empty()) {
     rest.remove_prefix(1);
@@ -70,7 +64,7 @@ Parameters parse_parameters(std::string_view text) {
       rest.remove_prefix(next);
       continue;
     }
-    const auto name = lower(trimmed(rest.substr(0, equals)));
+    const auto name = ascii_lower(trimmed(rest.substr(0, equals)));
     rest = trimmed(rest.substr(equals + 1));
     auto value = take_value(rest);
     all.named.emplace(name, std::move(value));

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kBlockBytes = 64 * 1024;
+constexpr std::size_t kForwardBlockBytes = 64 * 1024;
 /// More isn't one of the API's own errors.
 constexpr std::size_t kMaxErrorBytes = 16 * 1024;
 constexpr std::array<std::chrono::milliseconds, 4> kDialAgain = {std::chrono::milliseconds(100), std::chrono::milliseconds(200),
@@ -77,7 +77,7 @@ class Forward {
   }
 
   Task<Status> copy_body() {
-    std::vector<std::byte> block(kBlockBytes);
+    std::vector<std::byte> block(kForwardBlockBytes);
     const std::span<std::byte> all(block);
     for (;;) {
       auto count = co_await call_.request.read(all);
@@ -125,7 +125,7 @@ class Forward {
     http::remove_hop_by_hop(head.headers);
     (void)call_.response.set_reason(std::move(head.reason));
     HARENA_CO_TRY_STATUS(co_await call_.response.begin(head.status, std::move(head.headers), head.length));
-    std::vector<std::byte> block(kBlockBytes);
+    std::vector<std::byte> block(kForwardBlockBytes);
     const std::span<std::byte> all(block);
     for (;;) {
       HARENA_CO_TRY(const auto count, co_await connection_.read_body(all));

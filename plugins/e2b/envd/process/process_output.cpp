@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kBlockBytes = 64 * 1024;
+constexpr std::size_t kOutputBlockBytes = 64 * 1024;
 /// As large as E2B's: clients decode base64 of it in one piece.
 constexpr std::size_t kChunkBytes = 32 * 1024;
 constexpr std::size_t kTerminalChunkBytes = 16 * 1024;
@@ -97,7 +97,7 @@ http::Headers frames_wanted() {
 }
 
 Task<Result<std::optional<OutputFrame>>> CommandOutput::next() {
-  if (block_.empty()) block_.resize(kBlockBytes);
+  if (block_.empty()) block_.resize(kOutputBlockBytes);
   const std::span<std::byte> all(block_);
   for (;;) {
     if (auto frame = frames_.next()) {
