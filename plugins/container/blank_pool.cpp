@@ -107,7 +107,14 @@ BlankPool::Serving::~Serving() {
   pool_.changed_.notify_all();
 }
 
-bool BlankPool::wants_more() const { return begun_ && !failed_ && serving_ == 0 && waiting_.size() < limits_.size; }
+bool BlankPool::has_room() const { return begun_ && !failed_ && serving_ == 0 && waiting_.size() < limits_.size; }
+
+/// Making one takes a CPU for a few milliseconds, which who has just got a sandbox wants for its first command. With none left it may not
+/// wait until that is over.
+std::chrono::steady_clock::time_point BlankPool::due() const {
+  constexpr std::chrono::milliseconds kAfterTheAnswer{2}, kAfterTheFirstCommand{15};
+  return last_create_ + (waiting_.empty() ? kAfterTheAnswer : kAfterTheFirstCommand);
+}
 
 void BlankPool::run() {
   sigset_t all;
@@ -135,10 +142,17 @@ void BlankPool::await_work(std::unique_lock<std::mutex>& lock) {
   if (failed_) {
     changed_.wait_for(lock, kRetryAfter, something);
     failed_ = false;
+    if (std::chrono::steady_clock::now() >= last_create_ + limits_.idle) begun_ = false;
     return;
   }
-  if (waiting_.empty()) return changed_.wait(lock, something);
-  if (changed_.wait_until(lock, last_create_ + limits_.idle, something)) return;
+  if (has_room()) {
+    changed_.wait_until(lock, due(), something);
+    return;
+  }
+  // Whoever has room looks again when it is due.
+  const auto something_soon = [&] { return something() || has_room(); };
+  if (waiting_.empty()) return changed_.wait(lock, something_soon);
+  if (changed_.wait_until(lock, last_create_ + limits_.idle, something_soon)) return;
   if (serving_ > 0 || std::chrono::steady_clock::now() < last_create_ + limits_.idle) return;
   begun_ = false;
   std::move(waiting_.begin(), waiting_.end(), std::back_inserter(discarded_));

@@ -2,8 +2,8 @@
 // BlankPool: a few sandboxes made in advance, but for what their requests will say: processes, namespaces, /proc, /sys, /dev with their
 // masks, cgroups and a range of ids. A create that finds one only fills it. A blank becomes one sandbox and never another.
 //
-// They are made after answers, one at a time, and only while no create is being served: under load the pool runs empty and creates go the
-// direct way, which costs the machine the same. When nobody has made a sandbox for a while, those that wait are ended: a machine that makes
+// They are made a moment after answers, one at a time, and only while no create is being served: under load the pool runs empty and
+// creates go the direct way, which costs the machine the same. When nobody has made a sandbox for a while, those that wait are ended: a machine that makes
 // none keeps none. Nothing of a blank outlives harenad but empty cgroups, which the next sweep removes.
 
 #include <chrono>
@@ -86,7 +86,9 @@ class BlankPool {
   void make_one(std::unique_lock<std::mutex>& lock);
   Status make(Blank& blank);
   void remove(Blank blank) const;
-  bool wants_more() const;
+  bool has_room() const;
+  std::chrono::steady_clock::time_point due() const;
+  bool wants_more() const { return has_room() && std::chrono::steady_clock::now() >= due(); }
 
   const Parts parts_;
   const Limits limits_;

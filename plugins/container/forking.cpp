@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <future>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "plugins/container/backend_errors.hpp"
 #include "plugins/container/entry_attributes.hpp"
 #include "plugins/container/own_disk.hpp"
+#include "plugins/container/sandbox_folders.hpp"
 #include "plugins/container/standstill.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
@@ -57,6 +59,7 @@ LayerStore& ContainerBackend::layers_beside(const std::string& state_dir) {
   auto& store = layer_stores_[folder];
   if (store) return *store;
   store = std::make_unique<LayerStore>(folder);
+  spread_folders_in(std::filesystem::path(folder).parent_path().string());
   std::set<std::string> alive = known_;
   for (const auto& [id, record] : records_) alive.insert(id);
   // Before the first sweep nobody knows yet who lives.

@@ -1,6 +1,8 @@
 #include "plugins/container/sandbox_folders.hpp"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -60,6 +62,14 @@ Status remove_upper(const SandboxState& state) { return state.state_dir.empty() 
 Status remove_session(const SandboxState& state) {
   if (!state.endpoint.empty()) ::unlink(state.endpoint.c_str());
   return remove_parts(state, {"session"});
+}
+
+void spread_folders_in(const std::string& folder) {
+  auto opened = open_directory(AT_FDCWD, folder);
+  int flags = 0;
+  if (!opened.ok() || ::ioctl(opened->get(), FS_IOC_GETFLAGS, &flags) != 0 || (flags & FS_TOPDIR_FL) != 0) return;
+  flags |= FS_TOPDIR_FL;
+  (void)::ioctl(opened->get(), FS_IOC_SETFLAGS, &flags);
 }
 
 }  // namespace harena::container

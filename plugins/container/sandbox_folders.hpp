@@ -18,4 +18,11 @@ Status remove_upper(const SandboxState& state);
 /// Socket and the shim's folder. Idempotent.
 Status remove_session(const SandboxState& state);
 
+/// Tells ext4 that the folders in `folder` have nothing to do with each other, so that each gets a place of its own. A hint: where it
+/// can't be given, nothing changes.
+///
+/// Beside each other they would share one block group with what was removed a moment ago, and ext4 passes over inodes that were freed
+/// within the last minutes one by one: 60 to 250 us for each new file instead of 14, once some thousand sandboxes have come and gone.
+void spread_folders_in(const std::string& folder);
+
 }  // namespace harena::container

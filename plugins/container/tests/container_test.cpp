@@ -1,5 +1,10 @@
 // The container backend on this host: real sandboxes of a busybox image, driven through the plugin ABI.
 
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -81,6 +86,17 @@ TEST_F(Container, DangerousPartsOfProcAndSysAreMasked) {
   EXPECT_EQ(backend_->shell(id, "ls -a /dev | grep -E 'kmsg|mem|kvm|vda|loop'").output, "");
   EXPECT_EQ(backend_->shell(id, "echo x > /dev/null && head -c 4 /dev/zero | wc -c && head -c 4 /dev/urandom | wc -c && stat -c %u /dev/null").output, "4\n4\n0\n");
   EXPECT_EQ(backend_->shell(id, "stat -c %a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty | sort -u").output, "666\n");
+}
+
+TEST_F(Container, FoldersOfSandboxesLieApartOnExt4) {
+  made();
+  UniqueFd folder(::open((backend_->folder() / "state").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct statfs info{};
+  ASSERT_EQ(::fstatfs(folder.get(), &info), 0);
+  int flags = 0;
+  if (info.f_type != EXT4_SUPER_MAGIC) GTEST_SKIP() << "the state folder isn't on ext4";
+  ASSERT_EQ(::ioctl(folder.get(), FS_IOC_GETFLAGS, &flags), 0);
+  EXPECT_NE(flags & FS_TOPDIR_FL, 0);
 }
 
 TEST_F(Container, OptionsTakeEffect) {
