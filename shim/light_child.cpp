@@ -39,7 +39,9 @@ void* make_stacks() {
 }  // namespace
 
 LightChildren::LightChildren(const Sandbox& sandbox) : sandbox_(sandbox), entrance_(sandbox.entrance()) {
-  usable_ = sandbox.has_namespaces() && stays_closed(sandbox.host_proc_fd());
+  // Root of the machine's user namespace could trace such a process, and have the spawner's memory.
+  const bool has_users_of_its_own = (entrance_.namespaces & CLONE_NEWUSER) != 0;
+  usable_ = has_users_of_its_own && stays_closed(sandbox.host_proc_fd());
   if (usable_) stacks_ = make_stacks();
   usable_ = stacks_ != nullptr;
 }

@@ -7,7 +7,8 @@
 // (start_failure.hpp). The slot is free again when the kernel says that the child let go of the memory, by exec or by its end
 // (CLONE_CHILD_CLEARTID). An agent that stops such a child keeps a slot, nothing else; without a free one commands are made by copy.
 //
-// Nobody inside reads or writes this memory by way of the child: it isn't dumpable, and belongs to the machine's user namespace.
+// Nobody inside reads or writes this memory by way of the child: it isn't dumpable, and belongs to the machine's user namespace. So where the sandbox
+// has no user namespace of its own (in a guest), commands are made by copy.
 
 #include <atomic>
 #include <memory>
