@@ -47,7 +47,9 @@ Result<std::unique_ptr<Agent>> Agent::create(UniqueFd channel, BootTimes boot) {
   HARENA_TRY_STATUS(agent->watch_children());
   agent->timer_ = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!agent->timer_) return errno_error(errno, "timerfd_create");
-  auto handler = [raw = agent.get()](FrameType type, const std::string& payload, AgentReply reply) { raw->on_request(type, payload, std::move(reply)); };
+  auto handler = [raw = agent.get()](FrameType type, const std::string& payload, AgentReply reply) {
+    raw->on_request(type, payload, std::move(reply));
+  };
   HARENA_TRY(agent->bridge_, ChannelBridge::in_guest(std::move(channel), kShimSocket, handler));
   return agent;
 }

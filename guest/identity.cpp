@@ -28,8 +28,10 @@ using session::GuestIdentity;
 constexpr std::size_t kLeastEntropyBytes = 32;
 constexpr std::size_t kMaxHostnameBytes = 64;
 
+constexpr const char* kHostnameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+
 bool is_hostname(const std::string& name) {
-  return name.size() <= kMaxHostnameBytes && name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") == std::string::npos;
+  return name.size() <= kMaxHostnameBytes && name.find_first_not_of(kHostnameLetters) == std::string::npos;
 }
 
 Error bad(const std::string& what, const std::string& value, const std::string& right) {

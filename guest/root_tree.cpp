@@ -47,7 +47,8 @@ Status attach_layer(const std::string& serial, const std::string& path, int user
   HARENA_TRY(auto device, disk_with_serial(serial));
   auto layer = new_filesystem("erofs", {{"source", device}, {"ro", ""}}, kMountReadOnly | kMountNoDev);
   if (!layer.ok()) {
-    return infrastructure_error(ErrorCode::failed_precondition, "layer", "layer '" + serial + "' can't be mounted as EROFS: " + layer.error().message);
+    return infrastructure_error(ErrorCode::failed_precondition, "layer",
+                                "layer '" + serial + "' can't be mounted as EROFS: " + layer.error().message);
   }
   HARENA_TRY_STATUS(idmap_mount(layer->get(), user_namespace));
   return attach_at(layer->get(), path);

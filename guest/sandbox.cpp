@@ -42,7 +42,8 @@ Status check(const ConfigureRequest& request) {
     if (auto parsed = ResourceLimit::parse(limit); !parsed.ok()) return std::move(parsed).error();
   }
   for (const auto& [name, value] : request.environment) {
-    if (name.empty() || name.find('=') != std::string::npos) return make_error(ErrorCode::invalid_argument, "environment '" + name + "': a name without '=' is right");
+    if (!name.empty() && name.find('=') == std::string::npos) continue;
+    return make_error(ErrorCode::invalid_argument, "environment '" + name + "': a name without '=' is right");
   }
   const auto memory = machine_memory_bytes();
   if (request.reserved_memory_bytes + kLeastMemoryBytes > memory) {

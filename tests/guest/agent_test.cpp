@@ -80,7 +80,8 @@ TEST_F(Agent, RenewsTheIdentityOfAClone) {
 
 TEST_F(Agent, AStepOfTheWallClockEndsNoSleepEarly) {
   auto result = await([](SessionClient client, Machine& machine) -> Task<Result<std::string>> {
-    HARENA_CO_TRY(auto attached, co_await client.start_attached(shell("a=$(cut -d. -f1 /proc/uptime); echo; sleep 3; b=$(cut -d. -f1 /proc/uptime); echo $((b - a))")));
+    const std::string text = "a=$(cut -d. -f1 /proc/uptime); echo; sleep 3; b=$(cut -d. -f1 /proc/uptime); echo $((b - a))";
+    HARENA_CO_TRY(auto attached, co_await client.start_attached(shell(text)));
     HARENA_CO_TRY(auto first, co_await attached.output.next());
     RenewRequest request;
     request.identity.wall_ns = now_ns() + 86'400'000'000'000;
@@ -141,7 +142,8 @@ TEST(Machine, PowersOffCleanlyWhenAsked) {
   Machine machine;
   ASSERT_TRUE(machine.configure(Machine::plain_request()).ok());
   auto end = std::make_shared<std::promise<Result<std::string>>>();
-  machine.with_bridge([end](ChannelBridge& bridge) { bridge.ask(WaitRequest{}, 0, [end](Result<std::string> answer) { end->set_value(std::move(answer)); }); });
+  const auto on_end = [end](Result<std::string> answer) { end->set_value(std::move(answer)); };
+  machine.with_bridge([on_end](ChannelBridge& bridge) { bridge.ask(WaitRequest{}, 0, on_end); });
   PowerOffRequest request;
   request.grace_ms = 100;
   ASSERT_TRUE(machine.tell(request).ok());

@@ -17,8 +17,11 @@ TEST_F(Attacks, RootFindsReachesAndReplacesNothingOfThePlatform) {
 TEST_F(Attacks, AReplacedShellDoesNotFoolTrustedTools) {
   auto request = shell("echo trusted");
   request.trusted_tools = true;
-  (void)out_of("cp /bin/busybox /work/kept; printf '#!/work/kept sh\\necho lies\\n' > /work/sh; chmod 755 /work/sh; cp /work/sh /bin/ash; ls /bin/ash");
+  (void)out_of("cp /bin/busybox /work/busybox; printf '#!/work/busybox sh\\necho lies\\n' > /work/sh; chmod 755 /work/sh; "
+               "mv /bin/sh /bin/sh.kept && mv /work/sh /bin/sh");
+  EXPECT_EQ(must_run(shell("echo honest")).out, "lies\n") << "the attack itself";
   EXPECT_EQ(must_run(request).out, "trusted\n");
+  EXPECT_EQ(must_run(argv({"/work/busybox", "mv", "/bin/sh.kept", "/bin/sh"})).exit.code, 0);
 }
 
 TEST_F(Attacks, ABombIsKeptWithinItsLimits) {

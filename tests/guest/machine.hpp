@@ -57,7 +57,8 @@ class Machine {
   template <class Answer, class Request>
   Result<Answer> ask(const Request& request) {
     auto answer = std::make_shared<std::promise<Result<std::string>>>();
-    with_bridge([=](session::ChannelBridge& bridge) { bridge.ask(request, 60'000, [answer](Result<std::string> result) { answer->set_value(std::move(result)); }); });
+    const auto on_answer = [answer](Result<std::string> result) { answer->set_value(std::move(result)); };
+    with_bridge([=](session::ChannelBridge& bridge) { bridge.ask(request, 60'000, on_answer); });
     HARENA_TRY(auto payload, answer->get_future().get());
     return session::decode<Answer>(payload);
   }

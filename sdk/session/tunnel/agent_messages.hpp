@@ -57,9 +57,9 @@ struct GuestIdentity {
   }
 };
 
-/// All that means something in a user namespace, but those that reach the sandbox's own init: SYS_RESOURCE (24) and SYS_NICE (23); and those of
-/// the whole machine, which no user namespace gives: SYS_MODULE (16), SYS_RAWIO (17), SYS_PACCT (20), SYS_BOOT (22), SYS_TIME (25), AUDIT_* (29, 30, 37),
-/// MAC_* (32, 33), SYSLOG (34), WAKE_ALARM (35), BLOCK_SUSPEND (36), PERFMON (38), BPF (39), CHECKPOINT_RESTORE (40).
+/// All that means something in a user namespace, but those that reach the sandbox's own init: SYS_RESOURCE (24) and SYS_NICE (23); and
+/// those of the whole machine, which no user namespace gives: SYS_MODULE (16), SYS_RAWIO (17), SYS_PACCT (20), SYS_BOOT (22), SYS_TIME (25),
+/// AUDIT_* (29, 30, 37), MAC_* (32, 33), SYSLOG (34), WAKE_ALARM (35), BLOCK_SUSPEND (36), PERFMON (38), BPF (39), CHECKPOINT_RESTORE (40).
 inline constexpr std::uint64_t kDefaultCapabilities = 0x9c2c'ffff;
 
 /// Builds the sandbox: mounts, namespaces, shim. Answered when sessions are accepted. Once a boot; the same request again is answered
