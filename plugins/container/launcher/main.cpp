@@ -194,7 +194,7 @@ void Launcher::serve(Packet packet) {
   (void)send_packet(reply.get(), answer.ok() ? answer->encode() : encode_error(answer.error()).encode());
 }
 
-/// A process that was killed while it changed a root may have left its temporary mounts; others have none.
+/// A process that changed a root had its temporary mounts in a namespace of its own; their folders are left.
 void Launcher::reap() {
   for (pid_t pid; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;) {
     auto found = scratch_folders_.find(pid);

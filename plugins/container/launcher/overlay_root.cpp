@@ -107,16 +107,6 @@ Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const RootPar
   return overlay_here(request);
 }
 
-Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const std::vector<std::string>& layer_paths,
-                                    int disk_image, int user_namespace, const std::string& folder) {
-  HARENA_TRY(UniqueFd spot, ensure_directory(AT_FDCWD, folder, 0700));
-  auto parts = open_root_parts(request, layer_paths, disk_image, user_namespace);
-  auto overlay = parts.ok() ? mount_overlay_root(request, *parts, spot.get()) : Result<UniqueFd>(std::move(parts).error());
-  if (::chdir("/") != 0) return errno_error(errno, "chdir /");
-  clear_overlay_folder(folder);
-  return overlay;
-}
-
 void clear_overlay_folder(const std::string& folder) {
   auto names = list_directory(AT_FDCWD, folder);
   if (!names.ok()) return;

@@ -26,10 +26,7 @@ Result<RootParts> open_root_parts(const SandboxRequest& request, const std::vect
 /// In the namespace of the sandbox's init: `folder`, an empty one, holds the parts while the overlay is made. They stay mounted there,
 /// to be thrown away with the rest of the namespace's first tree: unmounting them one by one costs a grace period each.
 Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const RootParts& parts, int folder);
-/// Both, in the launcher's namespace: the parts are in `folder` (made and removed) meanwhile.
-Result<UniqueFd> mount_overlay_root(const SandboxRequest& request, const std::vector<std::string>& layer_paths,
-                                    int disk_image, int user_namespace, const std::string& folder);
-/// Removes what that leaves when its process dies in the middle; nothing to do otherwise.
+/// Removes the empty folders that this leaves in the launcher's own namespace when `folder` was in a copy of it (root_swap.hpp).
 void clear_overlay_folder(const std::string& folder);
 
 }  // namespace harena::container

@@ -74,6 +74,22 @@ std::vector<MountEntry> roots_of(const std::vector<MountEntry>& table) {
   return roots;
 }
 
+/// From here on the caller's mounts are its own and go with it; unmounting the parts of an overlay one by one costs a grace period each.
+/// What is returned keeps them until it is closed: at the end, when nobody waits any more.
+Result<UniqueFd> leave_launchers_mounts() {
+  if (::unshare(CLONE_NEWNS) != 0) return errno_error(errno, "unshare the mount namespace");
+  UniqueFd own(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  if (!own) return errno_error(errno, "open the mount namespace");
+  return own;
+}
+
+/// The parts stay mounted in the scratch folder.
+Result<UniqueFd> new_root(const SwapContext& context, int user_namespace) {
+  HARENA_TRY(UniqueFd spot, ensure_directory(AT_FDCWD, context.scratch_folder, 0700));
+  HARENA_TRY(auto parts, open_root_parts(context.request, context.layer_paths, context.disk_image, user_namespace));
+  return mount_overlay_root(context.request, parts, spot.get());
+}
+
 }  // namespace
 
 Status swap_root(const SwapContext& context) {
@@ -82,7 +98,8 @@ Status swap_root(const SwapContext& context) {
   UniqueFd ids(::open(("/proc/" + pid + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
   if (!ids) return errno_error(errno, "open the sandbox's user namespace");
   HARENA_TRY(auto table, mount_table(pid));
-  HARENA_TRY(UniqueFd root, mount_overlay_root(context.request, context.layer_paths, context.disk_image, ids.get(), context.scratch_folder));
+  HARENA_TRY(UniqueFd before, leave_launchers_mounts());
+  HARENA_TRY(UniqueFd root, new_root(context, ids.get()));
   fault_point("swap.mounted");
   HARENA_TRY_STATUS(enter_mounts_of(init));
   HARENA_TRY_STATUS(attach_mount(root.get(), AT_FDCWD, "/"));
