@@ -4,12 +4,6 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
-
-#include <climits>
 
 #include "shim/light_steps.hpp"
 #include "shim/spawn.hpp"
@@ -17,8 +11,15 @@
 namespace harena::shim {
 namespace {
 
-/// Its code has some hundred bytes of variables, and no library is called.
+/// Its code has some kilobytes of variables (two masks of CPUs), and no library is called.
 constexpr std::size_t kStackBytes = 16 << 10;
+
+/// A sanitizer keeps notes on each thread, which spawner and child would share.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
 
 /// With fs.suid_dumpable = 1 a change of user would open the memory to whoever has that user's rights.
 bool stays_closed(int host_proc) {
@@ -41,7 +42,7 @@ void* make_stacks() {
 LightChildren::LightChildren(const Sandbox& sandbox) : sandbox_(sandbox), entrance_(sandbox.entrance()) {
   // Root of the machine's user namespace could trace such a process, and have the spawner's memory.
   const bool has_users_of_its_own = (entrance_.namespaces & CLONE_NEWUSER) != 0;
-  usable_ = has_users_of_its_own && stays_closed(sandbox.host_proc_fd());
+  usable_ = !kIsSanitized && has_users_of_its_own && stays_closed(sandbox.host_proc_fd());
   if (usable_) stacks_ = make_stacks();
   usable_ = stacks_ != nullptr;
 }
