@@ -80,7 +80,8 @@ LightPlan LightChildren::plan_of(const session::StartRequest& request) const {
   return plan;
 }
 
-Result<pid_t> LightChildren::make(const session::StartRequest& request, const ChildStdio& stdio, int channel, int cgroup_fd, const FilterKey& key) {
+Result<pid_t> LightChildren::make(const session::StartRequest& request, const ChildStdio& stdio, int channel, int cgroup_fd,
+                                  const FilterKey& key) {
   auto& slot = *slots_[last_];
   // In its place: the pointers are to texts that live in it.
   auto& plan = slot.plan = plan_of(request);

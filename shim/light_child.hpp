@@ -1,14 +1,17 @@
 #pragma once
-// The process of most commands, made without a copy: until its exec it shares the spawner's memory, as after vfork(2), but nobody waits for it.
-// A copy costs page tables, a fault for each page that either side touches, and taking all of it apart again at the exec.
+// The process of most commands, made without a copy: until its exec it shares the spawner's memory, as after
+// vfork(2), but nobody waits for it. A copy costs page tables, a fault for each page that either side
+// touches, and taking all of it apart again at the exec.
 //
-// The surprising part: spawner and children run at the same time on one heap and one errno. So a child uses neither. All that it needs is laid out
-// before it is born (LightPlan), its calls are raw (raw_call.hpp), its stack is its slot's, and what goes wrong it reports as numbers
-// (start_failure.hpp). The slot is free again when the kernel says that the child let go of the memory, by exec or by its end
-// (CLONE_CHILD_CLEARTID). An agent that stops such a child keeps a slot, nothing else; without a free one commands are made by copy.
+// The surprising part: spawner and children run at the same time on one heap and one errno. So a child uses
+// neither. All that it needs is laid out before it is born (LightPlan), its calls are raw (raw_call.hpp), its
+// stack is its slot's, and what goes wrong it reports as numbers (start_failure.hpp). The slot is free again
+// when the kernel says that the child let go of the memory, by exec or by its end (CLONE_CHILD_CLEARTID). An
+// agent that stops such a child keeps a slot, nothing else; without a free one commands are made by copy.
 //
-// Nobody inside reads or writes this memory by way of the child: it isn't dumpable, and belongs to the machine's user namespace. So where the sandbox
-// has no user namespace of its own (in a guest), commands are made by copy.
+// Nobody inside reads or writes this memory by way of the child: it isn't dumpable, and belongs to the
+// machine's user namespace. So where the sandbox has no user namespace of its own (in a guest), commands are
+// made by copy.
 
 #include <atomic>
 #include <memory>
@@ -44,9 +47,11 @@ class LightChildren {
   LightChildren& operator=(const LightChildren&) = delete;
   ~LightChildren();
 
-  /// A command that needs nothing but what a light child can do: no PTY, root, arguments that fit. False when all slots are taken, too.
+  /// A command that needs nothing but what a light child can do: no PTY, root, arguments that fit. False when
+  /// all slots are taken, too.
   bool can_make(const session::StartRequest& request, std::uint64_t mark);
-  /// Precondition: can_make(). The pid in the caller's pid namespace; the child is the caller's parent's. Errors as clone_child().
+  /// Precondition: can_make(). The pid in the caller's pid namespace; the child is the caller's parent's.
+  /// Errors as clone_child().
   Result<pid_t> make(const session::StartRequest& request, const ChildStdio& stdio, int channel, int cgroup_fd, const FilterKey& key);
 
  private:

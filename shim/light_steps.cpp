@@ -55,8 +55,8 @@ Outcome check_process_count(const Entrance& entrance) {
   return 0;
 }
 
-/// The init's, as take_cpus_of() of sdk/support/cpu_set.hpp; in the sandbox's pid namespace it is 1. Mostly they are the spawner's as well, and a
-/// change costs more than a look.
+/// The init's, as take_cpus_of() of sdk/support/cpu_set.hpp; in the sandbox's pid namespace it is 1. Mostly
+/// they are the spawner's as well, and a change costs more than a look.
 void take_cpus_of_init() {
   std::array<unsigned long, 128> wanted, own;
   const long bytes = raw_call(SYS_sched_getaffinity, 1, sizeof wanted, wanted.data());
@@ -136,7 +136,8 @@ Outcome choose_profile(const Entrance& entrance) {
   return outcome(raw_call(SYS_write, file, entrance.apparmor.data(), entrance.apparmor.size()));
 }
 
-/// struct sched_attr of <linux/sched/types.h>, which can't be included beside <sched.h>; the first version's size.
+/// struct sched_attr of <linux/sched/types.h>, which can't be included beside <sched.h>; the first version's
+/// size.
 struct ScheduleAttributes {
   std::uint32_t size = 48;
   std::uint32_t policy = 0;
@@ -147,7 +148,8 @@ struct ScheduleAttributes {
 };
 static_assert(sizeof(ScheduleAttributes) == 48);
 
-/// Born with the spawner's short slice; what it runs has the machine's. As prefer_nothing() of sdk/support/scheduling.hpp.
+/// Born with the spawner's short slice; what it runs has the machine's. As prefer_nothing() of
+/// sdk/support/scheduling.hpp.
 void prefer_nothing() {
   ScheduleAttributes attributes;
   if (raw_call(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 || attributes.policy != SCHED_OTHER) return;

@@ -1,5 +1,6 @@
 #pragma once
-// A light child's way from clone to exec. It runs in its maker's memory, beside it: no heap, no errno, no C library.
+// A light child's way from clone to exec. It runs in its maker's memory, beside it: no heap, no errno, no C
+// library.
 
 namespace harena::shim {
 

@@ -1,5 +1,6 @@
 #pragma once
-// System calls without the C library: for a process that shares its maker's memory (light_child.hpp), where errno is the maker's.
+// System calls without the C library: for a process that shares its maker's memory (light_child.hpp), where
+// errno is the maker's.
 
 #include <sys/syscall.h>
 
@@ -50,9 +51,11 @@ long raw_call(long number, A a = {}, B b = {}, C c = {}, D d = {}, E e = {}, F f
   return raw_call_6(number, as_register(a), as_register(b), as_register(c), as_register(d), as_register(e), as_register(f));
 }
 
-/// clone3(2) for a child on a stack of its own: `arguments` (struct clone_args of `size` bytes) has that stack. The child calls `body` with `data`,
-/// which mustn't return. `key_first`, `key_second`: see filter_key.hpp.
-inline long raw_clone3(const void* arguments, std::size_t size, std::uint64_t key_first, std::uint64_t key_second, void (*body)(void*), void* data) {
+/// clone3(2) for a child on a stack of its own: `arguments` (struct clone_args of `size` bytes) has that
+/// stack. The child calls `body` with `data`, which mustn't return. `key_first`, `key_second`: see
+/// filter_key.hpp.
+inline long raw_clone3(const void* arguments, std::size_t size, std::uint64_t key_first, std::uint64_t key_second,
+                       void (*body)(void*), void* data) {
 #if defined(__x86_64__)
   register std::uint64_t r10 asm("r10") = key_second;
   register void (*r12)(void*) asm("r12") = body;

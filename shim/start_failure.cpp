@@ -18,7 +18,8 @@ Error exec_error(const StartFailure& failure, const std::string& file, const std
                                       : "no such command '" + file + "'" + where);
     case EACCES: return refused(ErrorCode::permission_denied, "not_executable", "'" + file + "' isn't executable for this user");
     case ENOEXEC:
-      return refused(ErrorCode::permission_denied, "not_executable", "'" + file + "' isn't executable: no #! line, and no binary for this machine");
+      return refused(ErrorCode::permission_denied, "not_executable",
+                     "'" + file + "' isn't executable: no #! line, and no binary for this machine");
     case E2BIG:
       return make_error(ErrorCode::invalid_argument, "arguments and environment of '" + file +
                                                          "' are too long for execve (128 KiB each, a quarter of the stack limit together)");

@@ -1,6 +1,6 @@
 #pragma once
-// Why a command's process didn't get to its program: what the process itself says (a step and a number: it may have no memory of its own), and
-// the words for it.
+// Why a command's process didn't get to its program: what the process itself says (a step and a number: it
+// may have no memory of its own), and the words for it.
 
 #include <cstdint>
 #include <string>
@@ -26,7 +26,8 @@ void encode_failure(const StartFailure& failure, char* bytes);
 /// data_loss when it can't be read.
 Result<StartFailure> decode_failure(std::string_view bytes);
 
-/// `cwd` as asked for, `program` as it was run, `path`: where a program without a slash in its name was looked for.
+/// `cwd` as asked for, `program` as it was run, `path`: where a program without a slash in its name was
+/// looked for.
 Error explain_failure(const StartFailure& failure, const std::string& cwd, const std::string& program, const std::string& path);
 
 /// The sandbox's own fault, with a reason that programs can tell apart.
