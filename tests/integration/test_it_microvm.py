@@ -176,6 +176,19 @@ def test_snapshots_and_rollback(api, machine):
     assert lines(machine, "cat /root/b") == "before\n"
 
 
+def test_many_snapshots_keep_the_chain_of_the_disk_short(vms, api, machine):
+    for number in range(60 if LONG else 14):
+        lines(machine, f"echo {number} > /root/{number}; dd if=/dev/urandom of=/root/data{number} bs=64k count=4 2>/dev/null; sync")
+        api.snapshots.delete(machine.snapshot().id)
+    before = lines(machine, "cd /root; sha256sum *")
+    assert len(list((vms.state / "sandboxes" / machine.id / "vm").glob("disk.*"))) <= 13
+    machine.pause()
+    lines(machine, "echo 3 > /proc/sys/vm/drop_caches 2>/dev/null; true")
+    child = machine.fork()[0]
+    assert lines(child, "cd /root; sha256sum *") == before
+    child.stop()
+
+
 def test_a_paused_source(machine):
     lines(machine, "echo one > /dev/shm/a")
     machine.pause()

@@ -34,6 +34,9 @@ inline constexpr std::int64_t kStepPatienceNs = 30'000'000'000;
 inline constexpr std::int64_t kAgentPatienceMs = 20'000;
 /// The serial of the writable disk; layers are "l0", "l1" ...
 inline constexpr const char* kDiskSerial = "disk";
+/// Files of the disk's chain; with more, the parents are copied into the top one while the machine runs.
+inline constexpr std::size_t kMaxDiskFiles = 12;
+inline constexpr std::int64_t kFlattenPatienceNs = 120'000'000'000;
 
 /// How VMMs are started: QEMU, or in tests something else.
 using LaunchVmm = std::function<Result<std::unique_ptr<Vmm>>(EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns)>;
@@ -93,6 +96,8 @@ class Machine {
   Status add_delta(const std::string& folder, FileNames& names, MachineImage& image);
   Status move_to(std::unique_ptr<Vmm> ahead, const std::string& state);
   Result<MachineImage> capture_and_go_on(const std::string& folder, FileNames& names, json& told);
+  /// Keeps the chain of the disk short; what fails leaves it as it is.
+  void shorten_disk();
   Status merge_large_delta(const std::string& folder, FileNames& names, MachineImage& image);
   Result<std::string> make_overlay();
   void remove_files(const std::vector<std::string>& names) const;

@@ -114,6 +114,13 @@ Result<MachineImage> Machine::capture_and_go_on(const std::string& folder, FileN
   return captured;
 }
 
+void Machine::shorten_disk() {
+  if (disk_.size() <= kMaxDiskFiles || !vmm_->flatten(kDiskSerial, monotonic_now_ns() + kFlattenPatienceNs).ok()) return;
+  const std::vector<DiskFile> before(disk_.begin() + 1, disk_.end() - 1);
+  disk_ = {disk_.front(), disk_.back()};
+  for (const auto& file : before) remove_files({file.path});
+}
+
 Status Machine::merge_large_delta(const std::string& folder, FileNames& names, MachineImage& image) {
   if (image.delta.empty()) return {};
   HARENA_TRY(const auto size, delta_size(folder + "/" + image.delta));
@@ -146,6 +153,7 @@ Result<json> Machine::snapshot(const std::string& folder) {
   } else {
     HARENA_TRY(image, capture_and_go_on(folder, names, told));
     HARENA_TRY_STATUS(merge_large_delta(folder, names, image));
+    shorten_disk();
   }
   fault_point("machine.snapshot.unwritten");
   HARENA_TRY_STATUS(image.write(folder));

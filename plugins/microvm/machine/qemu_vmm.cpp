@@ -106,7 +106,13 @@ void number_descriptors(const std::vector<int>& passed) {
 
 class QemuVmm final : public Vmm {
  public:
-  QemuVmm(EventLoop& loop, const VmmSpec& spec) : loop_(loop), disks_(spec.disks), log_path_(spec.log_path) {}
+  QemuVmm(EventLoop& loop, const VmmSpec& spec) : loop_(loop), log_path_(spec.log_path) {
+    for (std::size_t i = 0; i < spec.disks.size(); ++i) {
+      Disk disk{spec.disks[i].serial, {}};
+      for (std::size_t file = 0; file < spec.disks[i].files.size(); ++file) disk.nodes.push_back(disk_node(i, file));
+      disks_.push_back(std::move(disk));
+    }
+  }
   ~QemuVmm() override { end(); }
 
   Status start(const VmmSpec& spec, std::int64_t deadline_ns);
@@ -121,9 +127,17 @@ class QemuVmm final : public Vmm {
   Status save_state(const std::string& path, std::int64_t deadline_ns) override;
   Status load_state(const std::string& path, std::int64_t deadline_ns) override;
   Status put_overlay(const std::string& serial, const std::string& overlay, std::int64_t deadline_ns) override;
+  Status flatten(const std::string& serial, std::int64_t deadline_ns) override;
   void end() override;
 
  private:
+  /// Block nodes by name, the lowest parent first.
+  struct Disk {
+    std::string serial;
+    std::vector<std::string> nodes;
+  };
+  Result<Disk*> find_disk(const std::string& serial);
+  Status end_of_job(int before, std::int64_t deadline_ns);
   Status fork_child(const Launch& launch, int log);
   Status order(const std::string& command, std::int64_t deadline_ns);
   Status give(int fd, int set, std::int64_t deadline_ns);
@@ -131,7 +145,7 @@ class QemuVmm final : public Vmm {
   void reap(int options);
 
   EventLoop& loop_;
-  std::vector<DiskSpec> disks_;
+  std::vector<Disk> disks_;
   std::string log_path_;
   pid_t pid_ = -1;
   UniqueFd pidfd_;
@@ -245,24 +259,52 @@ Status QemuVmm::load_state(const std::string& path, std::int64_t deadline_ns) {
   }
 }
 
-Status QemuVmm::put_overlay(const std::string& serial, const std::string& overlay, std::int64_t deadline_ns) {
-  for (std::size_t number = 0; number < disks_.size(); ++number) {
-    auto& disk = disks_[number];
-    if (disk.serial != serial) continue;
-    HARENA_TRY(UniqueFd file, open_file(overlay, O_RDWR));
-    const int set = kOverlaySet + overlays_++;
-    HARENA_TRY_STATUS(give(file.get(), set, deadline_ns));
-    const std::string top = disk_node(number, disk.files.size());
-    const json caching = {{"no-flush", true}, {"direct", false}};
-    const json node = {{"driver", "file"}, {"filename", "/dev/fdset/" + std::to_string(set)}, {"node-name", top + "-file"},
-                       {"locking", "off"}, {"discard", "unmap"}, {"cache", caching}};
-    HARENA_TRY(json done, qmp_->execute("blockdev-add", {{"driver", "qcow2"}, {"node-name", top}, {"file", node}, {"backing", nullptr},
-                                                         {"discard", "unmap"}, {"cache", caching}}, deadline_ns));
-    HARENA_TRY(done, qmp_->execute("blockdev-snapshot", {{"node", disk_node(number, disk.files.size() - 1)}, {"overlay", top}}, deadline_ns));
-    disk.files.push_back({overlay, true});
-    return {};
+Result<QemuVmm::Disk*> QemuVmm::find_disk(const std::string& serial) {
+  for (auto& disk : disks_) {
+    if (disk.serial == serial) return &disk;
   }
   return make_error(ErrorCode::internal, "no disk '" + serial + "'");
+}
+
+Status QemuVmm::put_overlay(const std::string& serial, const std::string& overlay, std::int64_t deadline_ns) {
+  HARENA_TRY(Disk* disk, find_disk(serial));
+  HARENA_TRY(UniqueFd file, open_file(overlay, O_RDWR));
+  const int set = kOverlaySet + overlays_++;
+  HARENA_TRY_STATUS(give(file.get(), set, deadline_ns));
+  const std::string top = serial + "-" + std::to_string(set);
+  const json caching = {{"no-flush", true}, {"direct", false}};
+  const json node = {{"driver", "file"}, {"filename", "/dev/fdset/" + std::to_string(set)}, {"node-name", top + "-file"},
+                     {"locking", "off"}, {"discard", "unmap"}, {"cache", caching}};
+  HARENA_TRY(json done, qmp_->execute("blockdev-add", {{"driver", "qcow2"}, {"node-name", top}, {"file", node}, {"backing", nullptr},
+                                                       {"discard", "unmap"}, {"cache", caching}}, deadline_ns));
+  HARENA_TRY(done, qmp_->execute("blockdev-snapshot", {{"node", disk->nodes.back()}, {"overlay", top}}, deadline_ns));
+  disk->nodes.push_back(top);
+  return {};
+}
+
+Status QemuVmm::end_of_job(int before, std::int64_t deadline_ns) {
+  const auto over = [&] { return qmp_->event_count("BLOCK_JOB_COMPLETED") > before || !ended().empty(); };
+  HARENA_TRY_STATUS(loop_.run_until(over, deadline_ns, "QEMU's copying of a disk's parents"));
+  const json outcome = qmp_->last_event("BLOCK_JOB_COMPLETED");
+  if (!ended_.empty()) return infrastructure_error(ErrorCode::unavailable, "vmm", "the VMM ended: " + ended_);
+  if (!outcome.is_object() || !outcome.contains("error")) return {};
+  return infrastructure_error(ErrorCode::resource_exhausted, "disk", "copying a disk's parents: " + outcome["error"].dump());
+}
+
+Status QemuVmm::flatten(const std::string& serial, std::int64_t deadline_ns) {
+  HARENA_TRY(Disk* disk, find_disk(serial));
+  if (disk->nodes.size() < 3) return {};
+  const int before = qmp_->event_count("BLOCK_JOB_COMPLETED");
+  const json request = {{"job-id", "flatten"}, {"device", disk->nodes.back()}, {"base-node", disk->nodes.front()}};
+  HARENA_TRY(json done, qmp_->execute("block-stream", request, deadline_ns));
+  HARENA_TRY_STATUS(end_of_job(before, deadline_ns));
+  // Nobody reads them any more; while they are open their files take room.
+  for (std::size_t i = disk->nodes.size() - 2; i > 0; --i) {
+    (void)qmp_->execute("blockdev-del", {{"node-name", disk->nodes[i]}}, deadline_ns);
+    (void)qmp_->execute("blockdev-del", {{"node-name", disk->nodes[i] + "-file"}}, deadline_ns);
+  }
+  disk->nodes = {disk->nodes.front(), disk->nodes.back()};
+  return {};
 }
 
 }  // namespace

@@ -60,7 +60,9 @@ void QmpClient::take_line(const std::string& line) {
   if (!document.is_object()) return break_off(gone("a line that isn't a JSON object"));
   if (document.contains("event") && document["event"].is_string()) {
     const auto name = document["event"].get<std::string>();
-    if (events_.size() < kMaxQmpEvents || events_.count(name) != 0) ++events_[name];
+    if (events_.size() >= kMaxQmpEvents && events_.count(name) == 0) return;
+    ++events_[name].count;
+    events_[name].data = document.value("data", json());
   } else if (document.contains("QMP") && document["QMP"].is_object()) {
     if (!greeting_) greeting_ = std::move(document);
   } else if (document.contains("id") && document["id"] == last_id_ && !reply_) {
@@ -107,6 +109,14 @@ Result<json> QmpClient::execute(const std::string& command, const json& argument
   return infrastructure_error(ErrorCode::failed_precondition, "vmm", "QEMU refused " + command + ": " + why.substr(0, 500));
 }
 
-bool QmpClient::saw_event(const std::string& name) const { return events_.count(name) != 0; }
+int QmpClient::event_count(const std::string& name) const {
+  const auto found = events_.find(name);
+  return found == events_.end() ? 0 : found->second.count;
+}
+
+json QmpClient::last_event(const std::string& name) const {
+  const auto found = events_.find(name);
+  return found == events_.end() ? json() : found->second.data;
+}
 
 }  // namespace harena::microvm

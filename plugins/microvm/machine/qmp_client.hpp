@@ -37,7 +37,10 @@ class QmpClient {
   /// a closed or broken connection unavailable; one command at a time.
   Result<json> execute(const std::string& command, const json& arguments, std::int64_t deadline_ns, std::span<const int> fds = {});
   /// Whether an event of this name came ("SHUTDOWN", "GUEST_PANICKED"); from the start, at most kMaxQmpEvents different ones.
-  bool saw_event(const std::string& name) const;
+  bool saw_event(const std::string& name) const { return event_count(name) > 0; }
+  int event_count(const std::string& name) const;
+  /// "data" of the last one; null without.
+  json last_event(const std::string& name) const;
   /// QEMU's version, from the greeting: "7.2.22".
   const std::string& version() const { return version_; }
 
@@ -58,7 +61,11 @@ class QmpClient {
   std::optional<json> reply_;
   std::uint64_t last_id_ = 0;
   std::optional<Error> broken_;
-  std::map<std::string, int> events_;
+  struct Event {
+    int count = 0;
+    json data;
+  };
+  std::map<std::string, Event> events_;
 };
 
 }  // namespace harena::microvm

@@ -78,6 +78,9 @@ class Vmm {
   virtual Status load_state(const std::string& path, std::int64_t deadline_ns) = 0;
   /// Of a stopped machine: the disk's top becomes a parent, `overlay` (an empty qcow2 file) the top.
   virtual Status put_overlay(const std::string& serial, const std::string& overlay, std::int64_t deadline_ns) = 0;
+  /// Of a running machine: what the parents between the lowest and the top have is copied into the top, which then lies on the lowest alone.
+  /// On failure (no room) the chain is as it was.
+  virtual Status flatten(const std::string& serial, std::int64_t deadline_ns) = 0;
   /// Kills it and waits. Idempotent.
   virtual void end() = 0;
 };
