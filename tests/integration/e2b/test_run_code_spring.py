@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from e2b_paths import BUILD, NODE_MODULES, SPRING
-from interpreter_image import SMALL, build_interpreter_image
+from interpreter_image import LONG, SMALL, build_interpreter_image
 from own_daemon import end_daemon, make_daemon
 from test_js import HERE
 from test_run_code import TEMPLATE
@@ -62,7 +62,7 @@ def spring_env(tmp_path_factory):
     daemon.config.write_text(json.dumps(config))
     daemon.start()
     try:
-        build_interpreter_image(daemon, *SMALL)
+        build_interpreter_image(daemon, *(() if LONG else SMALL))
         env = dict(os.environ, HARENA_URL=daemon.url, HARENA_TOKEN=daemon.token)
         words = [str(BUILD / "bin" / "harena"), "--json", "e2b", "env", "--create-key", "spring"]
         key = json.loads(subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout)["E2B_API_KEY"]
