@@ -137,6 +137,49 @@ TEST(Machine, WithoutADiskChangesAreKeptInMemory) {
   EXPECT_EQ(metrics->disk_limit_bytes, 32u << 20);
 }
 
+TEST(Machine, ANetworkDeviceBelongsToTheSandboxAndIsRenewed) {
+  if (!what_is_missing().empty()) GTEST_SKIP() << what_is_missing();
+  MachineOptions options;
+  // A hub with nothing else on it: no traffic leaves the machine.
+  options.qemu = {"-netdev", "hubport,id=net,hubid=0", "-device", "virtio-net-device,netdev=net,mac=02:00:0a:07:00:02"};
+  Machine machine(options);
+  auto request = Machine::plain_request();
+  GuestNetwork network;
+  network.mac = "02:00:0a:07:00:02";
+  network.address = "10.7.0.2/30";
+  network.gateway = "10.7.0.1";
+  network.nameservers = {"10.7.0.1"};
+  network.mtu = 1400;
+  request.identity.network = network;
+  auto answer = machine.configure(request);
+  ASSERT_TRUE(answer.ok()) << answer.error().describe() << machine.console();
+  boost::asio::io_context io(1);
+  SessionClient client(Endpoint::over_unix(machine.session_socket()));
+  const auto look = [&] {
+    std::optional<Result<RunResult>> out;
+    io.restart();
+    const auto text = "ifconfig eth0; route -n; cat /etc/resolv.conf";
+    boost::asio::co_spawn(io, http::detail::store_result(run(client, shell(text)), out), [](std::exception_ptr) {});
+    while (!out) io.run_one();
+    return out->ok() ? (*out)->out + (*out)->err : out->error().describe();
+  };
+  auto seen = look();
+  for (const char* part : {"02:00:0A:07:00:02", "inet addr:10.7.0.2", "Mask:255.255.255.252", "MTU:1400", "UP", "10.7.0.1", "nameserver 10.7.0.1"}) {
+    EXPECT_NE(seen.find(part), std::string::npos) << part << " in\n" << seen;
+  }
+  RenewRequest renew;
+  renew.identity.network = network;
+  renew.identity.network->mac = "02:00:0a:07:00:06";
+  renew.identity.network->address = "10.7.0.6/30";
+  renew.identity.network->gateway = "10.7.0.5";
+  auto renewed = machine.ask<RenewAnswer>(renew);
+  ASSERT_TRUE(renewed.ok()) << renewed.error().describe();
+  EXPECT_EQ(renewed->renewed, (std::vector<std::string>{"network", "mac", "neighbours"}));
+  seen = look();
+  for (const char* part : {"02:00:0A:07:00:06", "inet addr:10.7.0.6", "10.7.0.5"}) EXPECT_NE(seen.find(part), std::string::npos) << part << " in\n" << seen;
+  EXPECT_EQ(seen.find("10.7.0.2"), std::string::npos) << seen;
+}
+
 TEST(Machine, PowersOffCleanlyWhenAsked) {
   if (!what_is_missing().empty()) GTEST_SKIP() << what_is_missing();
   Machine machine;
