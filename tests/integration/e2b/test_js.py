@@ -17,7 +17,7 @@ CASE = re.compile(r"^test\('((?:[^'\\]|\\.)*)'", re.MULTILINE)
 NOT_IN_SPRING = {
     "a character cut between two writes": "it decodes each piece of output alone",
     "metadata": "files have no metadata there",
-    "files: list of a hundred with metadata": "files have no metadata there",
+    "files: a list with metadata": "files have no metadata there",
     "watch with entries": "it can't ask for entries",
     "sendStdin and closeStdin of a handle": "handles have neither there",
     "sandbox: fork keeps files": "it can't fork",
