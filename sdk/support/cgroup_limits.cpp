@@ -61,6 +61,15 @@ Status set_v1_cpu(int group, const CgroupLimits& limits) {
   return limits.cpu_idle ? Status() : write_file_at(group, "cpu.shares", text_of(shares_of(limits.cpu_weight)));
 }
 
+/// bfq's own file, whose scale ends at 1000, and io.cost's: a kernel may have either alone.
+Status set_v2_io_weight(int group, std::int64_t weight) {
+  const bool has_bfq = exists(group, "io.bfq.weight");
+  if (has_bfq) HARENA_TRY_STATUS(write_file_at(group, "io.bfq.weight", text_of(std::min<std::int64_t>(weight, 1000))));
+  if (has_bfq && !exists(group, "io.weight")) return {};
+  HARENA_TRY_STATUS(need_file(group, "io.weight", kNoWeight));
+  return write_file_at(group, "io.weight", "default " + text_of(weight));
+}
+
 Status set_cpu_idle(int group) {
   HARENA_TRY_STATUS(need_file(group, "cpu.idle", " (Linux 5.15 has it)"));
   return write_file_at(group, "cpu.idle", "1");
@@ -120,11 +129,7 @@ Status set_v2_limit(std::string_view limit, int group, const CgroupLimits& limit
   if (limit == "swap") return set_v2_swap(group, limits);
   if (limit == "pids") return write_file_at(group, "pids.max", text_of(limits.pids));
   if (limit == "io_bandwidth") return set_v2_io(group, limits.io);
-  if (exists(group, "io.bfq.weight")) {
-    HARENA_TRY_STATUS(write_file_at(group, "io.bfq.weight", text_of(std::min<std::int64_t>(limits.io_weight, 1000))));
-  }
-  HARENA_TRY_STATUS(need_file(group, "io.weight", kNoWeight));
-  return write_file_at(group, "io.weight", "default " + text_of(limits.io_weight));
+  return set_v2_io_weight(group, limits.io_weight);
 }
 
 Status set_v1_limit(std::string_view limit, int group, const CgroupLimits& limits) {
