@@ -185,11 +185,14 @@ Result<json> ContainerBackend::snapshot(const Call& call, std::string_view sandb
   // First of all: what a sweep finds under this name belongs to a snapshot as long as its folder is there.
   HARENA_TRY_STATUS(layers.remember_snapshot(name, request.at("dir").get<std::string>()));
   auto source = freeze_source(call, *engine, id, name);
-  if (!source.ok()) {
-    (void)layers.drop_user(name);
-    return infrastructure(std::move(source).error(), "container");
-  }
   fault_point("snapshot.frozen");
+  // The sandbox goes on meanwhile. overlayfs is mounted volatile, so nobody else has written this down.
+  const Status kept = source.ok() ? layers.sync() : Status(std::move(source).error());
+  if (!kept.ok()) {
+    (void)layers.drop_user(name);
+    return infrastructure(kept.error(), "container");
+  }
+  fault_point("snapshot.synced");
   return json{{"state", encode_snapshot(source->layers)}, {"kept", "filesystem"}, {"how", source->how}, {"copied_bytes", source->copied_bytes}};
 }
 

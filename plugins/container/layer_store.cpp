@@ -120,6 +120,13 @@ Status LayerStore::remember_snapshot(const std::string& name, const std::string&
   return create_file_at(snapshots.get(), name, snapshot, 0600);
 }
 
+Status LayerStore::sync() const {
+  HARENA_TRY(UniqueFd folder, open_directory(AT_FDCWD, folder_));
+  // One call for all files, and for the names and owners of them; it also reports what the kernel failed to write before.
+  if (::syncfs(folder.get()) == 0) return {};
+  return errno_error(errno, "write the layers to the disk");
+}
+
 bool LayerStore::lives_locked(const std::string& user, const std::set<std::string>& alive) const {
   if (alive.count(user) != 0 || pins_.count(user) != 0) return true;
   auto folder = read_file_at(AT_FDCWD, folder_ + "/" + kSnapshots + "/" + user);

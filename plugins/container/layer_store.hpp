@@ -42,6 +42,9 @@ class LayerStore {
   Status drop_user(const std::vector<FrozenLayer>& layers, const std::string& user);
   /// The same for whatever it uses: looks at every layer.
   Status drop_user(const std::string& user);
+  /// Returns when what is in the store is on the disk: a power cut takes nothing of it. Whatever else waits to be written on the same file
+  /// system is written too.
+  Status sync() const;
   /// A snapshot is alive as long as `folder` exists; drop_user forgets it.
   Status remember_snapshot(const std::string& name, const std::string& folder);
   /// Removes what nobody needs who is in `alive`, a living snapshot, or a pin.

@@ -41,6 +41,10 @@ def expect_no_more_than(machine, before):
     assert found == before
 
 
+def create_of(machine, options):
+    return cli(machine, f"create {options}").check().out.strip()
+
+
 def inspect(machine, box):
     return json.loads(cli(machine, f"inspect {box} --json").check().out)[0]
 
@@ -75,6 +79,23 @@ def test_the_machine_ends_under_running_sandboxes(installed, way):
     assert cli(installed, f"exec {create(installed)} -- echo new").check().out == "new\n"
     cli(installed, "ls --quiet | xargs harena stop").check()
     expect_no_more_than(installed, {**empty, "loops": empty["loops"] + 1})
+
+
+@pytest.mark.parametrize("options", ["", "-p disk=64MiB"], ids=["folder", "disk"])
+def test_a_snapshot_survives_a_power_cut_right_behind_its_answer(installed, options):
+    nothing_runs(installed)
+    box = create(installed, options)
+    fill = "mkdir -p /root/kept && for i in $(seq 200); do head -c 20000 /dev/urandom > /root/kept/$i; done; sha256sum /root/kept/* > /root/sums; ln -s /root/sums /root/link"
+    cli(installed, f"exec {box} -- sh -c '{fill}'").check()
+    name = "kept-" + ("disk" if options else "folder")
+    cli(installed, f"snapshot {box} {name}").check()
+    installed.cut_power()
+    wait_ready(installed)
+    again = create_of(installed, f"--snapshot {name} -p memory=64MiB {options}")
+    said = cli(installed, f"exec {again} -- sh -c 'sha256sum -c /root/link | grep -vc OK; ls /root/kept | wc -l'").out
+    assert said.split() == ["0", "200"]
+    cli(installed, f"stop {again}").check()
+    cli(installed, f"snapshots rm {name}").check()
 
 
 @only_long
