@@ -25,6 +25,7 @@ class BackendRun {
 
   const BackendDriver& backend() const { return *driver_; }
   const BackendDriver* operator->() const { return &*driver_; }
+  const loader::Instance& instance() const { return *instance_; }
   /// Makes a sandbox and returns its id; the case fails otherwise.
   std::string create();
   const std::string& state_of(const std::string& id) const;

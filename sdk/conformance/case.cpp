@@ -58,7 +58,7 @@ const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
     for (auto make : {file_cases, load_cases, instance_cases, config_cases, backend_cases, backend_call_cases, backend_verb_cases,
-                      backend_crash_cases, image_store_cases, image_store_crash_cases, state_store_cases, state_store_watch_cases, frontend_cases, incident_cases}) {
+                      backend_crash_cases, container_cases, image_store_cases, image_store_crash_cases, state_store_cases, state_store_watch_cases, frontend_cases, incident_cases}) {
       auto part = make();
       std::ranges::move(part, std::back_inserter(all));
     }

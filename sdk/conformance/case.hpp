@@ -118,6 +118,7 @@ std::vector<Case> backend_cases();      // level 2, from here on
 std::vector<Case> backend_call_cases();
 std::vector<Case> backend_verb_cases();
 std::vector<Case> backend_crash_cases();
+std::vector<Case> container_cases();
 std::vector<Case> incident_cases();     // level 3
 std::vector<Case> image_store_cases();
 std::vector<Case> image_store_crash_cases();

@@ -41,6 +41,13 @@ extern "C" const harena_plugin_descriptor* harena_plugin_entry_good();
 #define HALF_MADE_AFTER_DEADLINE 23
 #define ANY_CONTRACT 24
 #define KEEPS_A_DESCRIPTOR 25
+#define SNAPSHOT_WITHOUT_STATE 26
+#define SNAPSHOT_KEEPS_EVERYTHING 27
+#define SNAPSHOT_IS_LOST 28
+#define SNAPSHOT_ENDS_ITS_SOURCE 29
+#define RESTORES_ANYTHING 30
+#define DELETION_ENDS_THE_SOURCE 31
+#define LIES_ABOUT_SNAPSHOTS (BAD >= SNAPSHOT_WITHOUT_STATE && BAD <= DELETION_ENDS_THE_SOURCE)
 #define GOOD 99
 
 namespace {
@@ -172,7 +179,43 @@ harena_status stop(void* self, const harena_call* call, harena_str id, int64_t g
   quiet.sink = &sink;
   if (good_backend(self).usage(self, &quiet, id) == HARENA_NOT_FOUND) return fail(call, HARENA_NOT_FOUND, "no such sandbox");
 #endif
+#if BAD == DELETION_ENDS_THE_SOURCE
+  // The kit calls the snapshot of X "sX"; ids have 20 characters.
+  if (id.len == 21) return good_backend(self).stop(self, call, {id.ptr + 1, 20}, grace_ms);
+#endif
   return good_backend(self).stop(self, call, id, grace_ms);
+}
+
+// The good one has no snapshots. These keep nothing, and say so in the right form but for one thing.
+[[maybe_unused]] harena_status snapshot(void* self, const harena_call* call, harena_str id, harena_str) {
+  (void)self;
+  (void)id;
+#if BAD == SNAPSHOT_ENDS_ITS_SOURCE
+  harena_call quiet = *call;
+  harena_sink sink = *call->sink;
+  sink.result = [](void*, harena_str) {};
+  quiet.sink = &sink;
+  good_backend(self).stop(self, &quiet, id, 0);
+#endif
+#if BAD == SNAPSHOT_WITHOUT_STATE
+  const char* result = R"({"kept":"filesystem"})";
+#elif BAD == SNAPSHOT_KEEPS_EVERYTHING
+  const char* result = R"({"state":"taken","kept":"everything"})";
+#else
+  const char* result = R"({"state":"taken","kept":"filesystem"})";
+#endif
+  call->sink->result(call->sink->context, to_abi(result));
+  return HARENA_OK;
+}
+
+[[maybe_unused]] harena_status restore(void* self, const harena_call* call, harena_str request) {
+#if BAD == SNAPSHOT_IS_LOST
+  (void)self;
+  (void)request;
+  return fail(call, HARENA_NOT_FOUND, "it was there a moment ago");
+#else
+  return good_backend(self).create(self, call, request);
+#endif
 }
 
 harena_status sweep(void* self, const harena_call* call, harena_str known) {
@@ -200,6 +243,10 @@ const void* get_contract(void* self, harena_str id) {
   bad_backend.recover = &recover;
   bad_backend.stop = &stop;
   bad_backend.sweep = &sweep;
+#if LIES_ABOUT_SNAPSHOTS
+  bad_backend.snapshot = &snapshot;
+  bad_backend.restore = &restore;
+#endif
 #if BAD == NULL_REQUIRED_FUNCTION
   bad_backend.usage = nullptr;
 #elif BAD == HALF_PAIR
