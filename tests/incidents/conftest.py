@@ -6,7 +6,6 @@
 The daemon is tests/integration's, with another instance and other ids: both may run in one pytest.
 """
 
-import importlib.util
 import json
 import os
 import sys
@@ -16,12 +15,10 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "integration"))
-_spec = importlib.util.spec_from_file_location("harena_integration_conftest", HERE.parent / "integration" / "conftest.py")
-integration = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(integration)
-integration.INSTANCE = f"inc{os.getpid()}"
 
-BUILD = integration.BUILD
+from harenad_process import BUILD  # noqa: E402
+from running_daemon import Cli, import_tiny, running_daemon  # noqa: E402
+
 ATTACK = BUILD / "tests" / "incidents" / "harena-attack"
 LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
 INSIDE = "/tmp/harena-attack"
@@ -42,28 +39,27 @@ def attack_program():
     return ATTACK if ATTACK.exists() else BUILD / "bin" / "harena-attack"
 
 
-class Daemon(integration.Harenad):
-    """An instance of its own, ids above those of the integration tests."""
-
-    def __init__(self, folder):
-        super().__init__(folder)
-        config = json.loads(self.config.read_text())
-        self.container = config["plugins"]["container"]["config"]
-        self.container.update(instance=integration.INSTANCE, id_base=(65_100 + os.getpid() % 12 * 32) * 65536, id_ranges=32)
-        self.write(config)
-
-    def write(self, config=None):
-        config = config or json.loads(self.config.read_text())
-        config["plugins"]["container"]["config"] = self.container
-        self.config.write_text(json.dumps(config))
+@pytest.fixture(scope="session")
+def harenad():
+    # Above those of the integration tests.
+    with running_daemon(f"inc{os.getpid()}", 65_100 + os.getpid() % 12 * 32) as daemon:
+        yield daemon
 
 
-integration.Harenad = Daemon
-harenad = integration.harenad
-image = integration.image
-client = integration.client
-cli = integration.cli
-api = integration.api
+@pytest.fixture(scope="session")
+def image(harenad, tmp_path_factory):
+    return import_tiny(harenad, tmp_path_factory.mktemp("image"))
+
+
+@pytest.fixture
+def client(harenad):
+    with harenad.client() as one:
+        yield one
+
+
+@pytest.fixture
+def cli(harenad):
+    return Cli(harenad)
 
 
 class Box:

@@ -10,16 +10,13 @@ that it disturbs no other. HARENA_BUILD_DIR says where the build is.
 """
 
 import os
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from harenad_process import BUILD, IMAGE, INSTANCE, SOURCE, Harenad
+from harenad_process import BUILD
 from http_api import Api
-from tiny_image import make_tiny_image
+from running_daemon import Cli, import_tiny, running_daemon
 
 
 def pytest_collection_modifyitems(config, items):
@@ -36,50 +33,16 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def remove_own_cgroups():
-    """The instance's own, which a daemon keeps for its next start. One that isn't empty is a leak: rmdir fails."""
-    for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
-        if f"/harena/{INSTANCE}" in folder:
-            os.rmdir(folder)
-
-
-def stop_everything(daemon):
-    with daemon.client() as client:
-        for sandbox in client.list(states=["creating", "running", "pausing", "paused", "resuming"]):
-            sandbox.stop()
-
-
 @pytest.fixture(scope="session")
-def harenad(tmp_path_factory):
-    pytest.importorskip("httpx", reason="the Python package httpx isn't installed, and the SDK stands on it")
-    folder = tempfile.mkdtemp(prefix="harena-it-")
-    daemon = Harenad(folder)
-    try:
-        daemon.start()
+def harenad():
+    with running_daemon() as daemon:
         yield daemon
-        if daemon.process is None:
-            daemon.start()
-        stop_everything(daemon)
-    finally:
-        try:
-            daemon.stop()
-        finally:
-            left = [line.split()[1] for line in open("/proc/self/mounts") if folder in line]
-            for mount in reversed(left):
-                subprocess.run(["umount", "-l", mount], check=False)
-            shutil.rmtree(folder, ignore_errors=True)
-            remove_own_cgroups()
-    assert not left, f"mounts were left behind: {left}"
 
 
 @pytest.fixture(scope="session")
 def image(harenad, tmp_path_factory):
     """root/tiny:v1, imported from a folder with busybox."""
-    folder = tmp_path_factory.mktemp("image") / "tiny"
-    make_tiny_image(folder)
-    with harenad.client() as client:
-        client.images.import_image(IMAGE, folder=str(folder))
-    return IMAGE
+    return import_tiny(harenad, tmp_path_factory.mktemp("image"))
 
 
 @pytest.fixture
@@ -100,20 +63,6 @@ def sandbox(client, args):
     one = client.create(args)
     yield one
     one.stop()
-
-
-class Cli:
-    def __init__(self, daemon):
-        self.binary = str(BUILD / "bin" / "harena")
-        self.env = dict(os.environ, HARENA_URL=daemon.url, HARENA_TOKEN=daemon.token, TERM="xterm")
-
-    def __call__(self, *args, input=b"", code=0):
-        done = subprocess.run([self.binary, *args], input=input, capture_output=True, timeout=120, env=self.env)
-        assert done.returncode == code, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
-        return done
-
-    def out(self, *args, **options):
-        return self(*args, **options).stdout.decode()
 
 
 @pytest.fixture

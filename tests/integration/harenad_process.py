@@ -36,8 +36,9 @@ def frontends():
 class Harenad:
     """One daemon with its folders; they outlive a kill, so that `start` recovers what was there."""
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder, instance=INSTANCE, first_range=None):
+        """`instance`: of its groups; two that run at once have different ones, and different ranges of ids (`first_range` is a number of 65,536)."""
+        self.folder, self.instance = Path(folder), instance
         self.state, self.run = self.folder / "state", self.folder / "run"
         self.log = self.folder / "harenad.log"
         self.config = self.folder / "harena.json"
@@ -45,7 +46,7 @@ class Harenad:
         self.program = str(BUILD / "bin" / "harenad")
         self.about = {}
         ranges = 256 if os.environ.get("HARENA_E2B_MANY") == "1" else 32  # of user ids: one a sandbox
-        number = os.getpid() % (32_000 // ranges)
+        first_range = first_range or 33_000 + os.getpid() % (32_000 // ranges) * ranges
         self.config.write_text(json.dumps({
             "api": {"listen": "127.0.0.1:0"},
             "health": {"listen": "127.0.0.1:0"},
@@ -53,7 +54,7 @@ class Harenad:
             "run_dir": str(self.run),
             "plugin_dirs": [str(BUILD / "plugins")],
             "plugins": {"container": {"config": {
-                "instance": INSTANCE, "id_base": (33_000 + number * ranges) * 65536, "id_ranges": ranges}}, **frontends()},
+                "instance": instance, "id_base": first_range * 65536, "id_ranges": ranges}}, **frontends()},
         }))
 
     def spawn(self, program=None):

@@ -2,12 +2,13 @@
 was: a start mends it, the source goes on with what it had, and after its end nothing is left: no layer, no snapshot, no mount."""
 
 import http.client
+import os
 import time
 
 import pytest
 
 from harenad_process import IMAGE
-from http_api import LONG, Api, ApiError
+from http_api import LONG, Api, ApiError, Box
 from test_it_leaks import alive, census, faulty, left_over, life, range_is_free, reached, revive, stop_all  # noqa: F401 (a fixture)
 
 # From swap.attached on the launcher's process is inside of the sandbox, where no fault file is: those come by the variable alone.
@@ -123,6 +124,52 @@ def test_a_death_in_a_rollback(faulty, point):  # noqa: F811
     api, first, before, died = at_point(faulty, point, snapshot, rollback)
     nothing_left(faulty, api, first, before)
     assert died or point.startswith("swap.")
+
+
+@pytest.mark.parametrize("verb", ["fork", "rollback"])
+@pytest.mark.parametrize("point", ["swap.attached", "swap.carried", "swap.pivoted"])
+def test_a_death_inside_of_the_sandbox(faulty, monkeypatch, point, verb):  # noqa: F811
+    """The helper that changes the root has entered the sandbox, where it finds no fault file: here every helper dies there, as often as it is
+    tried, and harenad lives. Then harenad dies too."""
+    api = Api(faulty)
+    assert life(api)
+    api.call("POST", f"{api.create(IMAGE).path}/fork", {})  # the layers' folder, which stays
+    stop_all(api)
+    first, before = faulty.lowest, census(faulty)
+    box = api.create(IMAGE, memory="64MiB")
+    box.run("echo one > /a; mkdir -p /d; echo 1 > /d/f; echo kept > /dev/shm/f")
+    snapshot = api.call("POST", f"{box.path}/snapshots", {"name": "one"})["id"]
+    box.run("echo two > /a")
+    faulty.stop()
+    fault = os.environ["HARENA_FAULT"]
+    monkeypatch.setenv("HARENA_FAULT", point)
+    faulty.start()
+    api = Api(faulty)
+    box = Box(api, box.id)
+    whole = "cat /a /d/f /dev/shm/f; test -e /proc/1/stat && test -c /dev/null && mount | grep -c ' / '"
+    for _ in range(2):
+        act = {"fork": lambda: api.call("POST", f"{box.path}/fork", {}),
+               "rollback": lambda: api.call("POST", f"{box.path}/rollback", {"snapshot": snapshot})}[verb]
+        # Behind the pivot the change is made, whoever died: the look at what is there finds it.
+        if tried(act) and point != "swap.pivoted":
+            pytest.skip(f"the build has no fault points ({point} wasn't reached)")
+        # Whether the old root or the new one: it is whole, and there is one.
+        said = box.run(whole)["stdout"]
+        assert said in {"fork": {"two\n1\nkept\n1\n"}, "rollback": {"one\n1\nkept\n1\n", "two\n1\nkept\n1\n"}}[verb], said
+    faulty.kill()
+    monkeypatch.setenv("HARENA_FAULT", fault)
+    faulty.start()
+    api = Api(faulty)
+    box = Box(api, box.id)
+    assert box.run(whole)["stdout"].endswith("1\nkept\n1\n")
+    assert tried(lambda: api.call("POST", f"{box.path}/rollback", {"snapshot": snapshot}))
+    assert box.run("cat /a; echo more > /b; cat /b")["stdout"] == "one\nmore\n"
+    child = api.call("POST", f"{box.path}/fork", {})["results"][0]["sandbox"]["id"]
+    answer = api.call("POST", f"/sandboxes/{child}/commands", {"shell": "cat /a /b", "wait": True})
+    assert answer["stdout"] == "one\nmore\n", answer
+    api.call("DELETE", f"/snapshots/{snapshot}")
+    stop_all(api)
+    nothing_left(faulty, api, first, before)
 
 
 def test_a_death_in_the_removal_of_a_layer(faulty):  # noqa: F811

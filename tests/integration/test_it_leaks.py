@@ -74,7 +74,8 @@ def own_daemon(folder, pool):
     first = (40_000 + os.getpid() % 1000 * 8) * 65536 % (2**32 - 16 * 65536)
     daemon.lowest = max(first, 65536 * 100)
     config["plugins"].pop("e2b", None)
-    config["plugins"]["container"]["config"].update(instance=OWN, id_base=daemon.lowest, id_ranges=8, pool=pool)
+    # Without disks that are ready: a living daemon has some (container_disk_pool_test).
+    config["plugins"]["container"]["config"].update(instance=OWN, id_base=daemon.lowest, id_ranges=8, pool=pool, ready_disks=0)
     daemon.config.write_text(json.dumps(config))
     daemon.fault = Path(folder) / "fault"
     return daemon
