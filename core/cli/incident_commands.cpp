@@ -95,15 +95,26 @@ Status print(const Program& program, const IncidentOptions& options, const std::
   return print_json(list);
 }
 
+/// Small limits, so that the bombs end soon.
+json box_of(const std::string& image, bool has_disk) {
+  json params = {{"cpu", 1}, {"memory", "128MiB"}, {"pids", 64}, {"open_files", 1000}, {"shm", "8MiB"}};
+  if (has_disk) params.update({{"disk", "64MiB"}, {"inodes", 8000}});
+  return {{"image", image}, {"idle_ttl_s", 600}, {"params", std::move(params)}};
+}
+
 Result<int> incidents(Program& program, const IncidentOptions& options) {
   HARENA_TRY(const auto client, program.connect());
   HARENA_TRY(const auto image, image_of(*client, options));
   client::Sandboxes sandboxes(*client);
-  // Small limits, so that the bombs end soon.
-  HARENA_TRY(const auto sandbox, sandboxes.create("container", {{"image", image}, {"idle_ttl_s", 600},
-                                                               {"params", {{"cpu", 1}, {"memory", "128MiB"}, {"pids", 64}}}}));
+  bool has_disk = true;
+  auto made = sandboxes.create("container", box_of(image, has_disk));
+  if (!made.ok() && made.error().code == ErrorCode::failed_precondition && made.error().cause == Cause::infrastructure) {
+    has_disk = false;
+    made = sandboxes.create("container", box_of(image, has_disk));
+  }
+  HARENA_TRY(const auto sandbox, std::move(made));
   const auto program_path = options.program.empty() ? find_attack_program() : options.program;
-  auto findings = IncidentPlay(*client, sandbox.id, program_path).run();
+  auto findings = IncidentPlay(*client, sandbox.id, program_path).run(has_disk);
   auto stopped = sandboxes.stop(sandbox.id);
   HARENA_TRY(const auto found, std::move(findings));
   HARENA_TRY(const auto gone, std::move(stopped));

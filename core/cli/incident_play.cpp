@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "sdk/client/files.hpp"
 
@@ -91,11 +92,29 @@ Status IncidentPlay::output_flood() {
 }
 
 Status IncidentPlay::bombs() {
-  for (const auto& [kind, cause] : {std::pair("fork", "pids"), std::pair("memory", "oom")}) {
+  for (const auto& [kind, cause] : {std::pair("fork", "pids"), std::pair("threads", "pids"), std::pair("memory", "oom")}) {
     HARENA_TRY(const auto result, attack({"bomb", kind}));
     judge(14, std::string(kind) + "_bomb", cause_of(result) == cause, "ended with cause '" + cause_of(result) + "'");
     // What is left of it would take the room of the next; when nothing is, there is nothing to signal.
     (void)client_.post("/sandboxes/" + sandbox_ + "/commands/" + text_or(result, "id") + "/signal", {{"signal", "KILL"}, {"target", "tree"}});
+  }
+  return {};
+}
+
+/// They run into a number of their own, and the sandbox goes on.
+Status IncidentPlay::fillers(bool has_disk) {
+  for (const auto& [kind, wanted] : {std::pair("files", "EMFILE"), std::pair("tmpfs", "ENOSPC"), std::pair("disk", "ENOSPC EDQUOT"), std::pair("inodes", "ENOSPC EDQUOT")}) {
+    const bool on_disk = std::string_view(kind) == "disk" || std::string_view(kind) == "inodes";
+    if (on_disk && !has_disk) {
+      findings_.push_back({14, std::string(kind) + "_bomb", "absent", "this host can't limit disks"});
+      continue;
+    }
+    HARENA_TRY(const auto result, attack({"bomb", kind}));
+    const std::string said = text_or(result, "stdout");
+    const std::string error = said.substr(said.find(' ') + 1, said.find('\n') - said.find(' ') - 1);
+    const bool good = cause_of(result) == (on_disk ? "disk" : "exit") && !error.empty() && std::string_view(wanted).find(error) != std::string_view::npos;
+    judge(14, std::string(kind) + "_bomb", good, "ended after " + said.substr(0, said.find('\n')) + ", with cause '" + cause_of(result) + "'");
+    HARENA_TRY(const auto cleaned, attack({"clean"}));
   }
   return {};
 }
@@ -110,6 +129,16 @@ Status IncidentPlay::file_traps() {
       return Status();
     });
     judge(15, name, !status.ok(), status.ok() ? "read " + std::to_string(bytes) + " bytes" : std::string(to_string(status.error().code)));
+  }
+  for (const char* name : {"fifo", "device", "terminal", "loop"}) {
+    const auto status = files.write(std::string("/tmp/traps/") + name, 0644, []() -> Result<client::Files::Source> {
+      return client::Files::Source([done = false](char* buffer, std::size_t) mutable -> Result<std::size_t> {
+        if (std::exchange(done, true)) return std::size_t{0};
+        *buffer = 'x';
+        return std::size_t{1};
+      });
+    });
+    judge(15, std::string("write_") + name, !status.ok(), status.ok() ? "it was written to" : std::string(to_string(status.error().code)));
   }
   return {};
 }
@@ -137,11 +166,12 @@ Status IncidentPlay::attacked_servers() {
   return {};
 }
 
-Result<std::vector<IncidentFinding>> IncidentPlay::run() {
+Result<std::vector<IncidentFinding>> IncidentPlay::run(bool has_disk) {
   HARENA_TRY_STATUS(upload());
   HARENA_TRY_STATUS(rows_inside());
   HARENA_TRY_STATUS(output_flood());
   HARENA_TRY_STATUS(bombs());
+  HARENA_TRY_STATUS(fillers(has_disk));
   HARENA_TRY_STATUS(file_traps());
   HARENA_TRY_STATUS(replaced_tools());
   HARENA_TRY_STATUS(attacked_servers());

@@ -23,7 +23,8 @@ class IncidentPlay {
       : client_(client), sandbox_(std::move(sandbox)), program_(std::move(program)) {}
 
   /// All rows, in an order in which the later ones can do with what the earlier ones broke.
-  Result<std::vector<IncidentFinding>> run();
+  /// `has_disk`: it was made with a small limit of its disk and inodes; without, it could fill up the machine, and isn't asked to.
+  Result<std::vector<IncidentFinding>> run(bool has_disk);
 
  private:
   using json = nlohmann::json;
@@ -33,6 +34,7 @@ class IncidentPlay {
   Status rows_inside();
   Status output_flood();
   Status bombs();
+  Status fillers(bool has_disk);
   Status file_traps();
   Status replaced_tools();
   Status attacked_servers();

@@ -91,6 +91,13 @@ clean() {
   local root=$1 codename=$2
   rm -rf "$root"/var/cache/apt/*.bin "$root"/var/lib/apt/lists/* "$root"/var/cache/debconf/*-old "$root"/var/lib/dpkg/*-old \
     "$root"/var/cache/ldconfig/aux-cache "$root"/var/log/apt "$root"/etc/apt/sources.list.d/0000* "$root"/etc/apt/apt.conf.d/99mmdebstrap
+  # What whoever built it typed, fetched and was let in with; what a package puts there for everybody stays.
+  rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/etc/apt/auth.conf "$root"/etc/apt/auth.conf.d/* "$root"/etc/apt/apt.conf.d/*proxy*
+  for home in "$root/root" "$root"/home/*; do
+    rm -rf "$home"/.*_history "$home"/.cache "$home"/.ssh "$home"/.netrc "$home"/.git-credentials "$home"/.npmrc "$home"/.pypirc "$home"/.docker \
+      "$home"/.config/pip "$home"/.pip "$home"/.npm "$home"/.wget-hsts "$home"/.lesshst "$home"/.viminfo
+  done
+  for folder in tmp var/tmp run; do [[ ! -d $root/$folder ]] || find "$root/$folder" -mindepth 1 -delete; done
   find "$root/var/log" -type f -delete
   find "$root/dev" -mindepth 1 -delete
   : > "$root/etc/machine-id"

@@ -1,6 +1,10 @@
 """`harena incidents` and `harena doctor` on this machine."""
 
 import json
+import platform
+import re
+
+from harenad_process import SOURCE
 
 
 def test_incidents_prints_a_line_a_row(cli, image, client):
@@ -17,8 +21,22 @@ def test_incidents_tells_each_attempt(cli, image):
     found = json.loads(cli.out("incidents", "--image", image, "--json"))
     assert len(found) > 150 and {one["verdict"] for one in found} <= {"held", "absent"}
     rules = {(one["row"], one["rule"]) for one in found}
-    assert {(4, "evaluation"), (11, "flood"), (14, "fork_bomb"), (14, "memory_bomb"), (15, "fifo"), (16, "exec_answers")} <= rules
+    assert {(4, "evaluation"), (11, "flood"), (14, "fork_bomb"), (14, "memory_bomb"), (14, "threads_bomb"), (14, "tmpfs_bomb"), (14, "disk_bomb"),
+            (14, "inodes_bomb"), (14, "files_bomb"), (15, "fifo"), (15, "write_device"), (16, "exec_answers")} <= rules
     assert "xfs_swapext" in cli.out("incidents", "--image", image, "--each")
+
+
+def test_the_table_of_the_docs_is_this_one(cli, image):
+    """docs/security.md says what `harena incidents` says: rows, rules and verdicts; figures on the kernel that they are from."""
+    text = (SOURCE / "docs" / "security.md").read_text()
+    told = {line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:5]] for line in text.splitlines() if re.match(r"\| \d+ \|", line)}
+    found = {}
+    for line in cli.out("incidents", "--image", image).splitlines()[1:]:
+        row, rule, here, how = re.match(r"(\d+) +(.+?) {2,}(\S+) +(.+)", line).groups()
+        found[row] = [rule, here, how]
+    assert {row: cells[:2] for row, cells in told.items()} == {row: cells[:2] for row, cells in found.items()}
+    if platform.release().startswith("6.18") and "hybrid" in text:
+        assert told == found
 
 
 def test_incidents_without_its_program_says_so(cli, image):

@@ -1,10 +1,22 @@
 """Row 15: the file API and an agent that lays traps: nothing outside is reached, nothing blocks, no device is opened."""
 
+import io
+import os
+import tarfile
+
 import pytest
 
+from files_support import Files
 from harena import errors
 
 SECRET = "/etc/shadow"
+
+
+@pytest.fixture
+def files(harenad, box):
+    raw = Files(harenad, box.id)
+    yield raw
+    raw.close()
 
 
 def host_secret():
@@ -76,6 +88,73 @@ def test_a_race_between_a_name_and_a_link(box, first, second):
         command.kill()
     assert host_secret() == before
     assert b"new\n" != host_secret()
+
+
+UPLOAD = 8 << 20
+
+
+def test_a_folder_swapped_during_an_upload(box):
+    """A stream is on its way while the folder that it goes to is exchanged for a link to /etc, again and again."""
+    before, etc = host_secret(), set(os.listdir("/etc"))
+    box.shell("mkdir -p /tmp/d; ln -s /etc /tmp/l")
+    command = box.sandbox.commands.start(["/tmp/harena-attack", "swap", "/tmp/d", "/tmp/l"])
+    try:
+        for turn in range(20):
+            try:
+                box.sandbox.files.write("/tmp/d/uploaded", bytes([turn]) * UPLOAD)
+            except errors.HarenaError as error:
+                assert error.code in ("not_found", "failed_precondition", "aborted"), error
+    finally:
+        command.kill()
+    assert host_secret() == before and set(os.listdir("/etc")) == etc
+    # Whole or not at all, in one of the two folders of the sandbox.
+    sizes = box.trusted("for f in /tmp/d/uploaded /etc/uploaded; do test -f $f && wc -c < $f; done").stdout.split()
+    assert sizes and set(sizes) <= {str(UPLOAD)}, sizes
+
+
+@pytest.mark.parametrize("name", ["out/shadow", "../../../../../../etc/shadow", "/etc/shadow", "disk"])
+def test_an_archive_that_wants_out_stays_inside(box, files, name):
+    before = host_secret()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        link = tarfile.TarInfo("out")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc"
+        archive.addfile(link)
+        info = tarfile.TarInfo(name)
+        info.size = 8
+        if name == "disk":
+            info.type, info.devmajor, info.devminor, info.size = tarfile.BLKTYPE, 8, 0, 0
+        archive.addfile(info, io.BytesIO(b"archived"))
+    box.shell("mkdir /tmp/a; echo inside > /etc/shadow")
+    answer = files.extract("/tmp/a", packed.getvalue())
+    assert answer.status_code < 500, answer.text
+    assert host_secret() == before
+    assert box.trusted("test -b /tmp/a/disk && echo device").stdout == ""
+
+
+def test_an_archive_into_a_folder_that_is_swapped(box, files):
+    before, etc = host_secret(), set(os.listdir("/etc"))
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for number in range(200):
+            info = tarfile.TarInfo(f"archived-{number}")
+            info.size = 8
+            archive.addfile(info, io.BytesIO(b"archived"))
+    box.shell("mkdir -p /tmp/d; ln -s /etc /tmp/l")
+    command = box.sandbox.commands.start(["/tmp/harena-attack", "swap", "/tmp/d", "/tmp/l"])
+    try:
+        for _ in range(20):
+            assert files.extract("/tmp/d", packed.getvalue()).status_code in (200, 404, 409)
+    finally:
+        command.kill()
+    assert host_secret() == before and set(os.listdir("/etc")) == etc
+
+
+def test_lists_of_traps_neither_block_nor_open(box):
+    box.shell("mkfifo /tmp/fifo; ln -s /dev/zero /tmp/zero; ln -s loop /tmp/loop; ln -s /proc/1/root /tmp/init; touch /tmp/file")
+    found = {os.path.basename(one.path): one for one in box.sandbox.files.list("/tmp")}
+    assert {"fifo", "zero", "loop", "init", "file"} <= set(found)
+    assert found["zero"].type == "symlink" and found["fifo"].type == "fifo", found
 
 
 def test_workers_cant_be_stopped_or_killed(box):

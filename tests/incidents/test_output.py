@@ -1,5 +1,9 @@
 """Rows 3 and 11: logs and outputs live outside; floods end at a marker, and neither the disk nor the API suffers."""
 
+import os
+
+import pytest
+
 MEBIBYTE = 1 << 20
 
 
@@ -31,6 +35,17 @@ def test_what_is_kept_outside_doesnt_grow(harenad, box):
         assert box.shell("echo beside").stdout == "beside\n"
     finally:
         command.kill()
+
+
+@pytest.mark.skipif(os.environ.get("HARENA_LONG_TESTS") != "1", reason="writes more than a GiB; HARENA_LONG_TESTS=1 runs it")
+def test_a_sandbox_has_a_total_too(harenad, box):
+    """1 GiB of all its commands together, however many there are: the later ones are cut sooner."""
+    for _ in range(18):
+        result = box.attack("flood", str(70 * MEBIBYTE), timeout=300)
+        assert result.exit.code == 0 and result.stdout_truncated
+    kept = sum(path.stat().st_blocks * 512 for pattern in ("*.out", "*.err") for path in harenad.state.rglob(pattern))
+    assert kept <= (1024 + 65) * MEBIBYTE, kept
+    assert box.shell("echo beside").exit.code == 0
 
 
 def test_command_logs_are_outside(box):

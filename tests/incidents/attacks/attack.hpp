@@ -50,7 +50,8 @@ int replace_tools(const std::vector<std::string>& arguments);     // bash, sh, t
 int flood(const std::vector<std::string>& arguments);             // BYTES: to both streams
 int swap_for_ever(const std::vector<std::string>& arguments);     // A B: exchanges the two names until it is killed
 int lay_traps(const std::vector<std::string>& arguments);         // in /tmp/traps: what the file API must not follow or open
-int bomb(const std::vector<std::string>& arguments);              // fork | memory | disk | inodes | files
+int bomb(const std::vector<std::string>& arguments);              // fork | threads | memory | tmpfs | disk | inodes | files
+int clean_up(const std::vector<std::string>& arguments);          // what the bombs disk and inodes left
 int attack_servers(const std::vector<std::string>& arguments);    // kills, stops and starves all that it can, then ends
 
 // Helpers.

@@ -17,7 +17,7 @@ const std::map<std::string, void (*)(Report&)> kRows = {{"1", row_1}, {"2", row_
                                                         {"5", row_5}, {"9", row_9}, {"14", row_14}, {"16", row_16}};
 const std::map<std::string, int (*)(const std::vector<std::string>&)> kVerbs = {
     {"trace", trace_process}, {"replace-tools", replace_tools}, {"flood", flood},
-    {"swap", swap_for_ever},  {"bomb", bomb},                   {"attack-servers", attack_servers}, {"traps", lay_traps}};
+    {"swap", swap_for_ever},  {"bomb", bomb},                   {"clean", clean_up},                   {"attack-servers", attack_servers}, {"traps", lay_traps}};
 
 const char* to_text(Verdict verdict) {
   return verdict == Verdict::held ? "held" : verdict == Verdict::broken ? "broken" : "absent";

@@ -2,6 +2,7 @@
 // sizes, which must be an errno and nothing else. Row 11: floods of output.
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -37,6 +38,30 @@ int fork_bomb() {
   return 7;
 }
 
+/// Threads are processes to the limit.
+int thread_bomb() {
+  constexpr int kMost = 100'000;
+  int born = 0, error = 0;
+  for (pthread_t thread; born < kMost; ++born) {
+    error = ::pthread_create(&thread, nullptr, [](void*) -> void* { return ::pause(), nullptr; }, nullptr);
+    if (error != 0) break;
+  }
+  std::printf("%d %s\n", born, born < kMost ? errno_name(error).c_str() : "unlimited");
+  std::fflush(stdout);
+  return 7;
+}
+
+/// Of files, which are charged to the sandbox's memory: they have an end before that has.
+int tmpfs_filler() {
+  const int fd = ::open("/dev/shm/bomb", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  static std::array<char, 1 << 20> block;
+  long mebibytes = 0;
+  while (mebibytes < 16384 && ::write(fd, block.data(), block.size()) == static_cast<ssize_t>(block.size())) ++mebibytes;
+  std::printf("%ld %s\n", mebibytes, mebibytes < 16384 ? errno_name(errno).c_str() : "unlimited");
+  ::unlink("/dev/shm/bomb");
+  return 7;
+}
+
 int memory_bomb() {
   constexpr std::size_t kStep = 16 << 20;
   for (std::size_t total = kStep;; total += kStep) {
@@ -53,6 +78,9 @@ int disk_filler() {
   block.fill('x');
   long mebibytes = 0;
   while (mebibytes < 16384 && ::write(fd, block.data(), block.size()) == static_cast<ssize_t>(block.size())) ++mebibytes;
+  // To the last block of it.
+  while (mebibytes < 16384 && ::write(fd, block.data(), 4096) > 0) {
+  }
   std::printf("%ld %s\n", mebibytes, mebibytes < 16384 ? errno_name(errno).c_str() : "unlimited");
   return 7;
 }
@@ -127,9 +155,17 @@ void row_14(Report& report) {
   sparse_file(report);
 }
 
+int clean_up(const std::vector<std::string>&) {
+  (void)::unlink("/fill");
+  for (const auto& name : names_in("/inodes")) (void)::unlink(("/inodes/" + name).c_str());
+  (void)::rmdir("/inodes");
+  return 0;
+}
+
 int bomb(const std::vector<std::string>& arguments) {
   static const std::map<std::string, int (*)()> kBombs = {
-      {"fork", fork_bomb}, {"memory", memory_bomb}, {"disk", disk_filler}, {"inodes", inode_bomb}, {"files", open_files}};
+      {"fork", fork_bomb}, {"memory", memory_bomb}, {"disk", disk_filler}, {"inodes", inode_bomb}, {"files", open_files},
+      {"threads", thread_bomb}, {"tmpfs", tmpfs_filler}};
   auto found = arguments.empty() ? kBombs.end() : kBombs.find(arguments[0]);
   return found == kBombs.end() ? 2 : found->second();
 }

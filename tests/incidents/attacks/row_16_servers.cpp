@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #include <array>
@@ -48,6 +49,13 @@ long realtime() {
   return ::sched_setscheduler(0, SCHED_FIFO, &parameter);
 }
 
+long set_affinity_of(pid_t pid) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(0, &cpus);
+  return ::sched_setaffinity(pid, sizeof cpus, &cpus);
+}
+
 void fill(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   static std::array<char, 1 << 20> block;
@@ -74,6 +82,16 @@ void row_16(Report& report) {
   report.refused("oom_score", raise_oom_protection(), {EACCES, EPERM});
   timespec time{1, 0};
   report.refused("clock", ::clock_settime(CLOCK_REALTIME, &time), {EPERM});
+  timeval day{1, 0};
+  report.refused("settimeofday", ::settimeofday(&day, nullptr), {EPERM});
+  timex adjustment{};
+  adjustment.modes = ADJ_TICK;
+  report.refused("adjtimex", ::adjtimex(&adjustment), {EPERM});
+  report.refused("affinity_of_init", set_affinity_of(1), {EPERM});
+  report.refused("domain_name", ::setdomainname("x", 1), {EPERM});
+  report.refused("hostname_file", ::open("/proc/sys/kernel/hostname", O_WRONLY), {EROFS, EACCES});
+  report.refused("oom_score_of_init", ::open("/proc/1/oom_score_adj", O_WRONLY), {EACCES, EROFS, EPERM});
+  report.refused("memory_of_init", ::open("/proc/1/mem", O_RDWR), {EACCES, EPERM});
   report.refused("hostname", ::sethostname("x", 1), {EPERM});
   report.refused("interface", interface_down(), {EPERM});
   report.refused("move_cgroup", ::open("/sys/fs/cgroup/cgroup.procs", O_WRONLY), {ENOENT, EACCES, EROFS});
@@ -84,6 +102,9 @@ int attack_servers(const std::vector<std::string>&) {
     if (pid != ::getpid() && pid != 1) ::kill(pid, SIGKILL);
   }
   for (int signal = 1; signal < 65; ++signal) (void)::kill(1, signal);
+  // All that there are, in one call; not ourselves.
+  (void)::kill(-1, SIGSTOP);
+  (void)::kill(-1, SIGKILL);
   fill("/tmp/full");
   fill("/dev/shm/full");
   for (const char* path : {"/bin", "/sbin", "/usr", "/lib", "/etc"}) (void)::rename(path, (std::string("/gone") + (path + 1)).c_str());

@@ -60,6 +60,7 @@ void try_files(Report& report) {
 }
 
 void try_mounts(Report& report) {
+  std::array<char, 64> zeros{};
   report.refused("mount", ::mount("x", "/tmp", "tmpfs", 0, nullptr), {EPERM});
   report.refused("mount_proc", ::mount("proc", "/tmp", "proc", 0, nullptr), {EPERM});
   report.refused("umount", ::umount2("/proc/sys", MNT_DETACH), {EPERM});
@@ -67,6 +68,8 @@ void try_mounts(Report& report) {
   report.refused("fsopen", ::syscall(SYS_fsopen, "tmpfs", 0), {EPERM});
   report.refused("open_tree", ::syscall(SYS_open_tree, AT_FDCWD, "/", 1), {EPERM});
   report.refused("move_mount", ::syscall(SYS_move_mount, -1, "", AT_FDCWD, "/tmp", 4), {EPERM});
+  report.refused("statmount", ::syscall(457, zeros.data(), zeros.data(), zeros.size(), 0), {EPERM});
+  report.refused("listmount", ::syscall(458, zeros.data(), zeros.data(), zeros.size(), 0), {EPERM});
   report.refused("mount_setattr", ::syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, nullptr, 0), {EPERM});
 }
 
@@ -101,6 +104,11 @@ void try_kernel(Report& report) {
   report.refused("io_uring", ::syscall(SYS_io_uring_setup, 1, zeros.data()), {EPERM});
   report.refused("perf", ::syscall(SYS_perf_event_open, zeros.data(), 0, -1, -1, 0), {EPERM});
   report.refused("kexec", ::syscall(SYS_kexec_load, 0, 0, nullptr, 0), {EPERM});
+#if defined(SYS_kexec_file_load)
+  report.refused("kexec_file", ::syscall(SYS_kexec_file_load, -1, -1, 0, nullptr, 0), {EPERM});
+#endif
+  report.refused("swapon", ::syscall(SYS_swapon, "/tmp", 0), {EPERM});
+  report.refused("acct", ::syscall(SYS_acct, "/tmp/acct"), {EPERM});
   report.refused("init_module", ::syscall(SYS_init_module, nullptr, 0, ""), {EPERM});
   report.refused("finit_module", ::syscall(SYS_finit_module, 0, "", 0), {EPERM});
   report.refused("delete_module", ::syscall(SYS_delete_module, "x", 0), {EPERM});
