@@ -32,6 +32,7 @@ std::string_view hint_of(const Error& error) {
   if (error.code == ErrorCode::unauthenticated && error.message.find("HARENA_TOKEN") == std::string::npos) {
     return "the token was refused: check HARENA_TOKEN or --token; 'harena token create' makes a new one";
   }
+  if (error.cause == Cause::infrastructure && error.code == ErrorCode::failed_precondition) return "'harena doctor' says what this machine lacks";
   if (error.cause == Cause::infrastructure && error.retry != Retry::never) return "this may be over in a moment: try again";
   return "";
 }

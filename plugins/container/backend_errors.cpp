@@ -24,6 +24,8 @@ Error infrastructure(Error error, const char* part) {
   if (error.cause == Cause::none && !callers) {
     // A file of ours that isn't there isn't the sandbox that somebody asked for.
     if (error.code == ErrorCode::not_found) error.code = ErrorCode::unavailable;
+    // What the kernel refuses this daemon it refuses the next time too; and it isn't the caller who lacks a permission.
+    if (error.code == ErrorCode::permission_denied) error.code = ErrorCode::failed_precondition;
     error.cause = Cause::infrastructure;
     error.cause_detail = part;
     error.retry = Retry::other_node;
