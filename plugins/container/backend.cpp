@@ -54,8 +54,8 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
   if (!apparmor.ok()) host_.warning("sandboxes go on without an AppArmor profile: " + apparmor.error().message);
   auto made = std::make_unique<Engine>(Engine{std::move(layout), std::move(cgroups), std::move(held), std::move(seccomp),
                                               apparmor.ok() ? *apparmor : "",
-                                              std::make_unique<LxcfsView>(settings_.use_lxcfs),
-                                              std::make_unique<SandboxDisks>(settings_.disk), nullptr, nullptr, nullptr,
+                                              std::make_unique<LxcfsView>(settings_.use_lxcfs, !settings_.place_on_cpus),
+                                              std::make_unique<SandboxDisks>(settings_.disk, settings_.ready_disks), nullptr, nullptr, nullptr,
                                               std::make_unique<SerialWorker>()});
   made->launcher = std::make_unique<LauncherClient>(settings_, made->cgroups);
   made->watcher = std::make_unique<ExitWatcher>([this](const std::string& id) { on_exit(id); });

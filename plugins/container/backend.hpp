@@ -124,13 +124,11 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
   Result<std::uint32_t> acquire_range(Engine& engine);
   void tell_uses(const std::string& id, const Granted& granted) const;
   Result<CgroupLimits> limits_here(const Engine& engine, const Parameters& parameters, const std::string& state_dir) const;
-  /// The CPUs that its threads get (cpu_places.hpp).
+  /// The CPUs that its threads get (cpu_places.hpp); empty: all there are, the operator doesn't want them to be chosen.
   Result<CpuSet> cpus_for(const std::string& id, const Parameters& parameters);
-  /// Nothing runs in it yet but its init.
-  Status place_new(const std::string& id, const Parameters& parameters, const ProcessRef& init);
   /// Everything that runs in it, after its `cpu` or cpuset has changed.
   Status place_again(const CgroupGroup& group, const std::string& id, const Parameters& parameters, const ProcessRef& init);
-  Result<UniqueFd> make_disk(Engine& engine, const Parameters& parameters, const SandboxState& state,
+  Result<SandboxDisk> make_disk(Engine& engine, const Parameters& parameters, const SandboxState& state,
                              std::vector<std::string>& missing) const;
   Result<SandboxState> claim(const std::string& id, const json& request, std::uint32_t first_id);
   Result<LaunchedSandbox> launch(const Call& call, Engine& engine, const Plan& plan, const SandboxGroups& groups, const SandboxState& state,

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "plugins/container/backend.hpp"
+#include "plugins/container/launcher/cpu_views.hpp"
 #include "sdk/support/files.hpp"
 
 namespace harena::container {
@@ -38,6 +39,7 @@ int move_threads(const std::vector<pid_t>& processes, const CpuSet& from, const 
 }  // namespace
 
 Result<CpuSet> ContainerBackend::cpus_for(const std::string& id, const Parameters& parameters) {
+  if (!settings_.place_on_cpus) return CpuSet();
   // What harenad itself may use is the machine, as far as its sandboxes go.
   HARENA_TRY(CpuSet allowed, cpus_of(0));
   if (!parameters.cpuset.empty()) {
@@ -47,13 +49,7 @@ Result<CpuSet> ContainerBackend::cpus_for(const std::string& id, const Parameter
     // A cpuset that harenad may not run on is the operator's own choice all the same.
     allowed = both.empty() ? wanted : both;
   }
-  return settings_.place_on_cpus ? places_.place(id, parameters.cpu_millicores, allowed) : allowed;
-}
-
-Status ContainerBackend::place_new(const std::string& id, const Parameters& parameters, const ProcessRef& init) {
-  if (!settings_.place_on_cpus) return {};
-  HARENA_TRY(const CpuSet cpus, cpus_for(id, parameters));
-  return set_cpus(init.pid, cpus);
+  return places_.place(id, parameters.cpu_millicores, allowed);
 }
 
 Status ContainerBackend::place_again(const CgroupGroup& group, const std::string& id, const Parameters& parameters, const ProcessRef& init) {
@@ -67,7 +63,7 @@ Status ContainerBackend::place_again(const CgroupGroup& group, const std::string
     HARENA_TRY(const auto processes, group.processes());
     moved = move_threads(processes, from, to);
   }
-  return {};
+  return rewrite_cpu_views(init.pid, static_cast<int>(to.size()));
 }
 
 }  // namespace harena::container

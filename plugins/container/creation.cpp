@@ -72,17 +72,17 @@ Result<CgroupLimits> ContainerBackend::limits_here(const Engine& engine, const P
   return limits;
 }
 
-Result<UniqueFd> ContainerBackend::make_disk(Engine& engine, const Parameters& parameters, const SandboxState& state,
+Result<SandboxDisk> ContainerBackend::make_disk(Engine& engine, const Parameters& parameters, const SandboxState& state,
                                              std::vector<std::string>& missing) const {
-  if (parameters.disk_bytes == 0) return UniqueFd();
-  auto image = engine.disks->make({state.state_dir, state.first_id}, parameters.disk_bytes, parameters.inodes);
-  if (image.ok()) return image;
+  if (parameters.disk_bytes == 0) return SandboxDisk();
+  auto disk = engine.disks->make({state.state_dir, state.first_id}, parameters.disk_bytes, parameters.inodes);
+  if (disk.ok()) return disk;
   if (settings_.allow_missing_limits.count("disk") != 0) {
     missing.push_back("disk");
-    return UniqueFd();
+    return SandboxDisk();
   }
   return infrastructure_error(ErrorCode::failed_precondition, "disk",
-                              "the limit 'disk' can't be set on this host: " + image.error().message +
+                              "the limit 'disk' can't be set on this host: " + disk.error().message +
                                   "; the operator may allow sandboxes without it (allow_missing_limits)");
 }
 
@@ -197,24 +197,26 @@ Result<json> ContainerBackend::make(const Call& call, Engine& engine, const std:
                                            : engine.cgroups.make_sandbox(id, limits, allowed));
   if (blank != nullptr) fault_point("create.adopted");
   HARENA_TRY_STATUS(make_folders(state.state_dir, state.first_id));
-  HARENA_TRY(UniqueFd disk, make_disk(engine, plan.parameters, state, groups.missing));
-  plan.wanted.disk = disk.get() >= 0;
+  HARENA_TRY(const SandboxDisk disk, make_disk(engine, plan.parameters, state, groups.missing));
+  plan.wanted.disk = disk.there();
   layers_beside(state.state_dir);  // what nobody needs there goes
-  if (plan.wanted.disk) HARENA_TRY_STATUS(name_disk(disk.get(), state.state_dir, RootState()));
+  if (plan.wanted.disk) HARENA_TRY_STATUS(name_disk(disk.image.get(), state.state_dir, RootState()));
   if (plan.frozen) {
     HARENA_TRY(const auto frozen, plan.frozen());
     if (!frozen.empty()) HARENA_TRY_STATUS(lay_frozen(id, state, frozen, plan.wanted));
   }
   std::vector<int> extra_fds;
-  if (plan.wanted.disk) extra_fds.push_back(disk.get());
+  if (plan.wanted.disk) extra_fds.push_back(disk.for_launcher());
   for (const auto& mount : plan.granted.mounts) extra_fds.push_back(mount.get());
+  HARENA_TRY(const CpuSet cpus, cpus_for(id, plan.parameters));
+  plan.wanted.cpus = static_cast<int>(cpus.size());
   HARENA_TRY(auto made, launch(call, engine, plan, groups, state, extra_fds, blank));
   const std::string user = plan.parameters.user.empty() ? image_user(plan.request) : plan.parameters.user;
   HARENA_TRY_STATUS(check_sandbox_user(made.init.pid, user));
   state.shim = made.shim;
   state.init = made.init;
   state.layers = plan.wanted.layers;
-  HARENA_TRY_STATUS(place_new(id, plan.parameters, state.init));
+  if (!cpus.empty()) HARENA_TRY_STATUS(set_cpus(state.init.pid, cpus));
   for (const auto& layer : plan.layers) state.layer_paths.push_back(layer.path);
   state.readonly_rootfs = plan.wanted.readonly_rootfs;
   state.disk_bytes = plan.wanted.disk ? plan.parameters.disk_bytes : 0;
@@ -227,6 +229,7 @@ Result<json> ContainerBackend::make(const Call& call, Engine& engine, const std:
                         {"weakened", plan.granted.uses},
                         {"missing_limits", groups.missing},
                         {"prepared", blank != nullptr},
+                        {"ready_disk", disk.mount.get() >= 0},
                         {"stages_us", made.stages}};
   return json{{"state", state.encode()}, {"session_endpoint", state.endpoint}, {"details", details}};
 }

@@ -35,6 +35,10 @@ std::int64_t image_bytes(std::int64_t bytes, std::int64_t inodes) {
   return image_bytes_for(bytes, (inodes + groups - 1) / groups);
 }
 
+bool has_nameless_files(const std::string& folder) {
+  return UniqueFd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)).get() >= 0;
+}
+
 Result<UniqueFd> nameless_file(const std::string& folder, std::int64_t bytes) {
   UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file && (errno == EOPNOTSUPP || errno == EISDIR)) {
@@ -104,6 +108,11 @@ Result<int> DiskImages::template_for(std::int64_t bytes, std::int64_t inodes, co
   templates_.push_front({bytes, inodes, std::move(file)});
   if (templates_.size() > kMostTemplates) templates_.pop_back();
   return templates_.front().file.get();
+}
+
+Result<UniqueFd> DiskImages::make_nameless(std::int64_t bytes, std::int64_t inodes, const std::string& folder) {
+  if (has_nameless_files(folder)) return make(bytes, inodes, folder);
+  return make_error(ErrorCode::unimplemented, "the file system of " + folder + " can't make files without a name");
 }
 
 Result<UniqueFd> DiskImages::make(std::int64_t bytes, std::int64_t inodes, const std::string& folder) {

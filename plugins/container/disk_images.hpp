@@ -25,6 +25,8 @@ class DiskImages {
   /// An image whose file system has `bytes` for files (within 1 %) and `inodes` of them; 0: one for 16 KiB, at least 1024.
   /// Its blocks are on the file system of `folder`. failed_precondition without mke2fs (e2fsprogs).
   Result<UniqueFd> make(std::int64_t bytes, std::int64_t inodes, const std::string& folder);
+  /// The same where the file system can make a file that never had a name, so that a death at any time leaves nothing; unimplemented elsewhere.
+  Result<UniqueFd> make_nameless(std::int64_t bytes, std::int64_t inodes, const std::string& folder);
   bool available() const { return !mke2fs_.empty(); }
 
  private:

@@ -17,6 +17,8 @@ namespace {
 constexpr const char* kFiles[] = {"proc/cpuinfo", "proc/meminfo", "proc/stat", "proc/uptime", "proc/loadavg",
                                   "sys/devices/system/cpu/online"};
 
+bool counts_cpus(const std::string& file) { return file == "proc/cpuinfo" || file == "sys/devices/system/cpu/online"; }
+
 struct ::statx stat_of(const char* path) {
   struct ::statx info{};
   (void)::syscall(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &info);
@@ -34,7 +36,9 @@ std::uint64_t lxcfs_mount() {
 Lxcfs LxcfsView::now() {
   std::lock_guard lock(mutex_);
   if (!wanted_) return {};
-  if (lxcfs_mount() != last_.mount) last_ = find_lxcfs();
+  if (lxcfs_mount() == last_.mount) return last_;
+  last_ = find_lxcfs();
+  if (!with_cpus_) std::erase_if(last_.files, counts_cpus);
   return last_;
 }
 

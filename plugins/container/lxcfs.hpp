@@ -18,11 +18,13 @@ struct Lxcfs {
 /// What there is now; asked again only when the mount is another one. Thread-safe.
 class LxcfsView {
  public:
-  explicit LxcfsView(bool wanted) : wanted_(wanted) {}
+  /// `with_cpus`: also the files that count CPUs, where nobody else shows them (launcher/cpu_views.hpp).
+  LxcfsView(bool wanted, bool with_cpus) : wanted_(wanted), with_cpus_(with_cpus) {}
   Lxcfs now();
 
  private:
   const bool wanted_;
+  const bool with_cpus_;
   std::mutex mutex_;
   Lxcfs last_;
 };

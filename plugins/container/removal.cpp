@@ -102,6 +102,7 @@ Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int6
 }
 
 bool ContainerBackend::mark_ended(const std::string& id) {
+  places_.forget(id);  // nothing of it runs any more
   std::lock_guard lock(mutex_);
   const auto found = records_.find(id);
   if (found == records_.end()) return false;

@@ -76,16 +76,25 @@ Result<UniqueFd> SandboxDisks::make_image(const DiskPlace& place, std::int64_t b
   return images_.make(bytes, inodes, place.state_dir);
 }
 
-Result<UniqueFd> SandboxDisks::make(const DiskPlace& place, std::int64_t bytes, std::int64_t inodes) {
-  if (mode_ == DiskMode::image) return make_image(place, bytes, inodes);
+Result<SandboxDisk> SandboxDisks::image_disk(const DiskPlace& place, std::int64_t bytes, std::int64_t inodes) {
+  std::string beside = place.state_dir;
+  while (beside.size() > 1 && beside.back() == '/') beside.pop_back();
+  beside.resize(beside.rfind('/') + 1);
+  if (auto ready = pool_.take(bytes, inodes, beside)) return *std::move(ready);
+  HARENA_TRY(UniqueFd image, make_image(place, bytes, inodes));
+  return SandboxDisk{std::move(image), {}};
+}
+
+Result<SandboxDisk> SandboxDisks::make(const DiskPlace& place, std::int64_t bytes, std::int64_t inodes) {
+  if (mode_ == DiskMode::image) return image_disk(place, bytes, inodes);
   auto quota = ProjectQuota::open(place.state_dir);
   if (!quota.ok() && mode_ == DiskMode::project_quota) return std::move(quota).error();
-  if (!quota.ok()) return make_image(place, bytes, inodes);
+  if (!quota.ok()) return image_disk(place, bytes, inodes);
   HARENA_TRY(const auto before, quota->usage(place.first_id));
   // A layer that was made of an earlier sandbox's files counts for its project still: this one would pay for it.
-  if (before.bytes != 0) return make_image(place, bytes, inodes);
+  if (before.bytes != 0) return image_disk(place, bytes, inodes);
   HARENA_TRY_STATUS(make_quota(*quota, place, bytes, inodes));
-  return UniqueFd();
+  return SandboxDisk();
 }
 
 Status SandboxDisks::check_size(const DiskPlace& place, std::int64_t bytes) const {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "plugins/container/disk_images.hpp"
+#include "plugins/container/disk_pool.hpp"
 #include "sdk/support/project_quota.hpp"
 
 namespace harena::container {
@@ -27,11 +27,12 @@ struct DiskPlace {
 /// Thread-safe.
 class SandboxDisks {
  public:
-  explicit SandboxDisks(DiskMode mode) : mode_(mode) {}
+  /// `ready`: so many images are kept mounted in advance (disk_pool.hpp).
+  SandboxDisks(DiskMode mode, std::size_t ready) : mode_(mode), pool_(images_, ready, kIdle) {}
 
-  /// An image for the launcher to mount, or an invalid descriptor: then the folders have their quota already. `inodes` 0: one for
-  /// 16 KiB, at least 1024. failed_precondition when this host can do neither, or not what the setting says.
-  Result<UniqueFd> make(const DiskPlace& place, std::int64_t bytes, std::int64_t inodes);
+  /// A disk for the launcher, or none: then the folders have their quota already. `inodes` 0: one for 16 KiB, at least 1024.
+  /// failed_precondition when this host can do neither, or not what the setting says.
+  Result<SandboxDisk> make(const DiskPlace& place, std::int64_t bytes, std::int64_t inodes);
   /// An image in any case.
   Result<UniqueFd> make_image(const DiskPlace& place, std::int64_t bytes, std::int64_t inodes);
   /// The limit becomes `bytes` while the disk is in use; a quota takes it as it comes, an image can only grow (disk_growth.hpp).
@@ -46,9 +47,18 @@ class SandboxDisks {
   /// The quota is nobody's any more. Idempotent.
   void release(const DiskPlace& place) const;
 
+  /// How many disks are ready.
+  std::size_t ready() const { return pool_.ready(); }
+
  private:
+  Result<SandboxDisk> image_disk(const DiskPlace& place, std::int64_t bytes, std::int64_t inodes);
+
+  /// How long disks wait for the next create with one of their size.
+  static constexpr std::chrono::minutes kIdle{1};
+
   const DiskMode mode_;
   DiskImages images_;
+  DiskPool pool_;
 };
 
 }  // namespace harena::container

@@ -62,6 +62,7 @@ Result<Settings> Settings::parse(const json& config) {
   HARENA_TRY(settings.apparmor, apparmor_mode(config.value("apparmor", "auto")));
   HARENA_TRY(settings.allowances, Allowances::parse(config));
   HARENA_TRY(settings.disk, disk_mode(config.value("disk", "image")));
+  settings.ready_disks = config.value("ready_disks", std::size_t{4});
   settings.place_on_cpus = config.value("cpu_places", "auto") == "auto";
   settings.use_lxcfs = config.value("lxcfs", "auto") == "auto";
   for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) {

@@ -49,6 +49,8 @@ inline constexpr std::string_view kSettingsSchema = R"({
                          "description": "folders of this machine below which a sandbox may have folders mounted, with allow: [host_mounts]; writable ones as {\"path\": ..., \"writable\": true}"},
     "disk": {"type": "string", "enum": ["image", "project-quota", "auto"], "default": "image",
              "description": "how the limit of a sandbox's disk is kept; image: in a file system of its own; project-quota: by a quota on the file system of the state folder (no snapshots and forks of such a sandbox); auto: by a quota where there are any"},
+    "ready_disks": {"type": "integer", "minimum": 0, "maximum": 256, "default": 4,
+                    "description": "disk images kept mounted in advance, of the sizes that were asked for last, for a minute; 0: none"},
     "lxcfs": {"type": "string", "enum": ["auto", "off"], "default": "auto",
               "description": "auto: /proc/meminfo, cpuinfo, stat, uptime and loadavg inside come from lxcfs where it runs"},
     "cpu_places": {"type": "string", "enum": ["auto", "off"], "default": "auto",
@@ -80,6 +82,7 @@ struct Settings {
   bool use_lxcfs = true;
   bool place_on_cpus = true;
   DiskMode disk = DiskMode::image;
+  std::size_t ready_disks = 4;
 
   /// Programs that aren't configured are looked for beside the plugin, in BUILD/bin, and in libexec/harena.
   static Result<Settings> parse(const json& config);

@@ -11,6 +11,8 @@ MAY_SKIP = {
     "Apparmor.WhereTheKernelHasNone",  # this one has it
     "Scheduling.ChildrenInheritTheSliceAndGiveItBack",  # slices are set by processes from Linux 6.12 on
     "MountApi.IdMappedAndNamespaces",  # tmpfs has no id-mapped mounts before Linux 6.3
+    "LimitProofs.SwapIsBesideTheMemoryAndNoMore",  # no swap: test_swap has some
+    "LimitProofs.WhatCannotBeSetFailsTheCreate",  # it can set all of them
     "Leaks.NoProcessesLeft",  # cgroup v2 charges a child to the group that it is born in: the launcher can't be limited alone
 }
 SHORT = {
@@ -18,6 +20,9 @@ SHORT = {
     "container_container_test": "*",
     "container_limits_test": "*",
     "container_limit_values_test": "*",
+    "container_limit_proofs_test": "*",
+    "container_cpu_places_test": "*",
+    "container_disk_pool_test": "-*.Account",
     "container_recovery_test": "*",
     "container_tools_test": "*",
     "container_weakening_test": "*",
@@ -41,6 +46,27 @@ def test_suite(machine, program, cases):
     skipped = {f"{case.get('classname')}.{case.get('name')}" for case in cases if case.find("skipped") is not None}
     assert skipped <= MAY_SKIP
     assert len(cases) > len(skipped), "nothing ran"
+
+
+def test_swap(machine):
+    """With swap there, a sandbox gets what it was promised of it and no more."""
+    machine.run("dd if=/dev/zero of=/swapfile bs=1M count=256 2>/dev/null && chmod 600 /swapfile && mkswap -q /swapfile && swapon /swapfile", limit_s=120).check()
+    try:
+        said = machine.run(f"cd /tmp && {ENVIRONMENT['HARENA_BUILD_DIR']}/bin/container_limit_proofs_test --gtest_filter='*Swap*'", limit_s=300, env=ENVIRONMENT).check()
+        assert "[       OK ] LimitProofs.SwapIsBesideTheMemoryAndNoMore" in said.out
+    finally:
+        machine.run("swapoff /swapfile; rm /swapfile", limit_s=120).check()
+
+
+def test_io_weight_with_bfq(machine):
+    said = machine.run("modprobe bfq && echo bfq > /sys/block/vda/queue/scheduler")
+    if said.code != 0:
+        pytest.skip("this kernel has no bfq: " + said.err)
+    try:
+        said = machine.run(f"cd /tmp && {ENVIRONMENT['HARENA_BUILD_DIR']}/bin/container_limit_values_test --gtest_filter='*WeightOfIo*'", limit_s=120, env=ENVIRONMENT)
+        assert "[       OK ] LimitValues.WeightOfIoFailsByNameUnlessAllowed" in said.check().out
+    finally:
+        machine.run("echo none > /sys/block/vda/queue/scheduler").check()
 
 
 def test_sandboxes_are_confined_by_apparmor(machine):

@@ -79,6 +79,21 @@ def test_limits_are_in_force_on_cgroup_v2(installed, box):
     assert said.split()[1] == str(65536)
 
 
+def test_shims_outweigh_any_number_of_sandboxes(installed):
+    """They share one level with all sandboxes of the instance, and answer for them."""
+    assert installed.run("cat /sys/fs/cgroup/harena/default/platform/cpu.weight").check().out == "10000\n"
+    assert installed.run("cat /sys/fs/cgroup/harena/default/cgroup.subtree_control").check().out.split().count("cpu") == 1
+
+
+def test_cpus_inside_are_those_of_the_limit(installed, box):
+    """On two CPUs, with lxcfs as the distribution starts it."""
+    said = cli(installed, f"exec {box} -- sh -c 'nproc; grep -c ^processor /proc/cpuinfo; cat /sys/devices/system/cpu/online'").check().out
+    assert said.split() == ["1", "1", "0"]
+    cli(installed, f"resize {box} --cpu 2").check()
+    said = cli(installed, f"exec {box} -- sh -c 'nproc; grep -c ^processor /proc/cpuinfo; cat /sys/devices/system/cpu/online'").check().out
+    assert said.split() == ["2", "2", "0-1"]
+
+
 def test_daemon_reload_takes_no_limit_away(installed, box):
     """systemd switches off controllers that none of its units needs; ours stay."""
     before = installed.run("cat /sys/fs/cgroup/harena/cgroup.subtree_control").check().out.split()

@@ -36,7 +36,7 @@ void find_ids(const HostView& host, const Settings& settings, Findings& found) {
 void find_lxcfs(const HostView& host, const Settings& settings, Findings& found) {
   if (!settings.use_lxcfs) return found.ok("lxcfs", "lxcfs isn't used: use_lxcfs is off");
   if (host.exists("/var/lib/lxcfs/proc/meminfo")) return found.ok("lxcfs", "lxcfs runs: programs inside see their limits");
-  found.warning("lxcfs", "lxcfs doesn't run", "nproc, free and /proc/meminfo in a sandbox show the machine instead of the limits",
+  found.warning("lxcfs", "lxcfs doesn't run", "free, uptime and /proc/meminfo in a sandbox show the machine instead of the limits",
                 "apt-get install lxcfs (and systemctl start lxcfs)");
 }
 

@@ -7,11 +7,11 @@
 
 #include <cerrno>
 
+#include "plugins/container/launcher/disk_mount.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/id_map_namespace.hpp"
 #include "sdk/support/id_range.hpp"
-#include "sdk/support/loop_device.hpp"
 #include "sdk/support/mount_api.hpp"
 
 namespace harena::container {
@@ -31,14 +31,6 @@ Result<UniqueFd> frozen_layer(const std::string& entry, std::uint32_t first_id) 
   HARENA_TRY(UniqueFd ids, id_map_namespace({{static_cast<std::uint32_t>(own), first_id, kIdsPerRange}}));
   HARENA_TRY_STATUS(idmap_mount(layer.get(), ids.get()));
   return layer;
-}
-
-constexpr unsigned kDiskAttributes = kMountNoDev | kMountNoSuid;
-
-/// No journal: what a crash leaves of it is thrown away. `discard`: what is deleted inside comes back to the host.
-Result<UniqueFd> mount_disk(int image) {
-  HARENA_TRY(LoopDevice loop, attach_loop_device(image, LoopAccess::read_write));
-  return new_filesystem("ext4", {{"source", loop.path}, {"noinit_itable", ""}, {"discard", ""}, {"errors", "remount-ro"}}, kDiskAttributes);
 }
 
 Status make_disk_folders(int disk, const SandboxRequest& request) {
@@ -77,7 +69,7 @@ Result<UniqueFd> open_layer(const std::string& path, int user_namespace) {
 
 Result<UniqueFd> open_writable(const SandboxRequest& request, int disk_image) {
   if (!request.disk) return clone_mount(AT_FDCWD, request.state_dir);
-  auto disk = mount_disk(disk_image);
+  auto disk = mount_of_disk_or_image(disk_image);
   if (!disk.ok()) {
     return infrastructure_error(ErrorCode::unavailable, "disk", "the sandbox's disk can't be mounted: " + disk.error().message);
   }

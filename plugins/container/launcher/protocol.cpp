@@ -29,6 +29,7 @@ Fields SandboxRequest::encode() const {
   fields.set("upper", upper);
   fields.set("work", work);
   fields.set("readonly_rootfs", readonly_rootfs ? 1 : 0);
+  fields.set("cpus", cpus);
   fields.set("capabilities", static_cast<std::int64_t>(capabilities));
   fields.set("disk", disk ? 1 : 0);
   fields.set_list("rlimits", rlimits);
@@ -51,6 +52,8 @@ Result<SandboxRequest> SandboxRequest::decode(const Fields& fields) {
   HARENA_TRY(auto readonly_rootfs, fields.number("readonly_rootfs"));
   HARENA_TRY(auto capabilities, fields.number("capabilities"));
   request.readonly_rootfs = readonly_rootfs != 0;
+  HARENA_TRY(auto cpus, fields.number("cpus"));
+  request.cpus = static_cast<int>(cpus);
   request.capabilities = static_cast<std::uint64_t>(capabilities);
   HARENA_TRY(auto disk, fields.number("disk"));
   request.disk = disk != 0;

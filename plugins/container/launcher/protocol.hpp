@@ -10,7 +10,7 @@
 // verb=layer   digest=D                       fds: reply, image file; the answer has path=, where it is mounted
 // verb=drop    digest=D                       fds: reply
 // verb=create  (SandboxRequest)               fds: reply, v2 cgroup, shim's cgroup, listening socket, seccomp program,
-//                                                  disk image (if disk=1), folders of the host (detached mounts)..., v1 tasks...
+//                                                  disk image or its mount (if disk=1), folders of the host (detached mounts)..., v1 tasks...
 // verb=prepare (BlankRequest)                 fds: reply, v2 cgroup, shim's cgroup
 //
 // verb=root    (SandboxRequest) init_pid= init_start=   fds: reply[, disk image]   another root for a living sandbox (root_swap.hpp)
@@ -70,6 +70,8 @@ struct SandboxRequest : BlankRequest {
   /// Where the folders of the host go, in the order of their descriptors.
   std::vector<std::string> mount_targets;
   bool readonly_rootfs = false;
+  /// As many CPUs are shown inside (cpu_views.hpp); 0: the machine's.
+  int cpus = 0;
   /// The upper is on a file system of its own, whose image is a descriptor of the request.
   bool disk = false;
   /// Of every command: "nofile=65536", "core=0", "fsize=4096".

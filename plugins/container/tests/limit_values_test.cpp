@@ -70,6 +70,23 @@ TEST_F(LimitValues, NprocShowsCpu) {
   EXPECT_EQ(number_in(id, "busybox taskset ffffffff nproc"), here);
 }
 
+/// What is read from files: glibc's sysconf and Python's os.cpu_count() do. With lxcfs and without.
+TEST_F(LimitValues, FilesShowCpuToo) {
+  const auto here = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  const std::string show = "grep -c ^processor /proc/cpuinfo; cat /sys/devices/system/cpu/online /sys/devices/system/cpu/possible";
+  const std::string id = made();
+  EXPECT_EQ(backend_->shell(id, show).output, "1\n0\n0\n");
+  EXPECT_EQ(number_in(made({{"cpu", 512}}), "grep -c ^processor /proc/cpuinfo"), here);
+  const std::string attack = "for f in /proc/cpuinfo /sys/devices/system/cpu/online; do echo 9 2>/dev/null > $f && echo written; "
+                             "chmod 666 $f 2>/dev/null && echo changed; rm $f 2>/dev/null && echo gone; done; stat -c %u /proc/cpuinfo";
+  EXPECT_EQ(backend_->shell(id, attack).output, "65534\n");
+  if (here < 2) return;
+  ASSERT_EQ(backend_->resize(id, json::object(), {{"cpu", 2}}).status, HARENA_OK);
+  EXPECT_EQ(backend_->shell(id, show).output, "2\n0-1\n0-1\n");
+  ASSERT_EQ(backend_->resize(id, {{"cpu", 2}}, {{"cpu", 2}, {"cpuset", "1"}}).status, HARENA_OK);
+  EXPECT_EQ(backend_->shell(id, show).output, "1\n0\n0\n");
+}
+
 TEST_F(LimitValues, NobodySharesACpuWhileThereIsEnough) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one CPU";
   const auto cpu_of = [&](const std::string& id) { return backend_->shell(id, "grep Cpus_allowed_list /proc/self/status").output; };

@@ -1,0 +1,91 @@
+#include "plugins/container/launcher/cpu_views.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "sdk/base/text.hpp"
+#include "sdk/support/files.hpp"
+#include "sdk/support/mount_api.hpp"
+
+namespace harena::container {
+namespace {
+
+struct View {
+  const char* name;
+  const char* path;  // below the sandbox's root
+};
+constexpr View kCpuinfo = {"cpuinfo", "proc/cpuinfo"};
+constexpr View kLists[] = {{"online", "sys/devices/system/cpu/online"}, {"possible", "sys/devices/system/cpu/possible"}};
+
+Status overwrite(int file, const std::string& text) {
+  // At once: whoever reads meanwhile sees the old or the new, unless it is in the middle.
+  if (::pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return errno_error(errno, "write a view of CPUs");
+  if (::ftruncate(file, static_cast<off_t>(text.size())) != 0) return errno_error(errno, "size a view of CPUs");
+  return {};
+}
+
+Status put(int folder, int root, const View& view, const std::string& text) {
+  if (::faccessat(root, view.path, F_OK, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  HARENA_TRY_STATUS(create_file_at(folder, view.name, text, 0444));
+  // Whatever the umask is.
+  if (::fchmodat(folder, view.name, 0444, 0) != 0) return errno_error(errno, "chmod a view of CPUs");
+  HARENA_TRY(UniqueFd mount, clone_mount(folder, view.name));
+  return attach_mount(mount.get(), root, view.path);
+}
+
+/// Only a file that mount_cpu_views made: in a tmpfs, and of root outside.
+Status rewrite(pid_t init, const View& view, const std::string& text) {
+  const std::string path = "/proc/" + std::to_string(init) + "/root/" + view.path;
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return errno == ENOENT || errno == EROFS || errno == EACCES ? Status() : Status(errno_error(errno, "open " + path));
+  struct stat info{};
+  struct statfs system{};
+  if (::fstat(file.get(), &info) != 0 || ::fstatfs(file.get(), &system) != 0) return errno_error(errno, "look at " + path);
+  if (!S_ISREG(info.st_mode) || info.st_uid != 0 || system.f_type != TMPFS_MAGIC) return {};
+  return overwrite(file.get(), text);
+}
+
+}  // namespace
+
+std::string cpu_list_for(int count) { return count <= 1 ? "0\n" : "0-" + std::to_string(count - 1) + "\n"; }
+
+std::string cpuinfo_for(const std::string& cpuinfo, int count) {
+  std::string text;
+  int number = 0;
+  for (std::size_t at = 0; at < cpuinfo.size() && number < count; ++number) {
+    std::size_t end = cpuinfo.find("\n\n", at);
+    end = end == std::string::npos ? cpuinfo.size() : end + 2;
+    std::string block = cpuinfo.substr(at, end - at);
+    at = end;
+    const std::size_t colon = block.find(':');
+    const std::size_t line_end = block.find('\n');
+    // What comes behind the processors (some architectures tell of the machine there) is nobody's.
+    if (!block.starts_with("processor") || colon == std::string::npos || colon > line_end) break;
+    text += block.replace(colon + 1, line_end - colon - 1, " " + std::to_string(number));
+  }
+  return text;
+}
+
+Status mount_cpu_views(int root, int count) {
+  constexpr unsigned kAttributes = kMountNoSuid | kMountNoDev | kMountNoExec;
+  HARENA_TRY(const std::string machine, read_file_at(root, kCpuinfo.path));
+  HARENA_TRY(UniqueFd folder, new_filesystem("tmpfs", {{"mode", "0755"}, {"size", "8m"}, {"nr_inodes", "8"}}, kAttributes));
+  HARENA_TRY_STATUS(put(folder.get(), root, kCpuinfo, cpuinfo_for(machine, count)));
+  for (const auto& view : kLists) HARENA_TRY_STATUS(put(folder.get(), root, view, cpu_list_for(count)));
+  return {};
+}
+
+Status rewrite_cpu_views(pid_t init, int count) {
+  // The machine's, not the sandbox's: that has fewer.
+  HARENA_TRY(const std::string machine, read_file_at(AT_FDCWD, "/proc/cpuinfo"));
+  HARENA_TRY_STATUS(rewrite(init, kCpuinfo, cpuinfo_for(machine, count)));
+  for (const auto& view : kLists) HARENA_TRY_STATUS(rewrite(init, view, cpu_list_for(count)));
+  return {};
+}
+
+}  // namespace harena::container
