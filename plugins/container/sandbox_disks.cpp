@@ -1,6 +1,7 @@
 #include "plugins/container/sandbox_disks.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 
 #include <algorithm>
 
@@ -30,6 +31,16 @@ Status assign_folders(const ProjectQuota& quota, const DiskPlace& place) {
     HARENA_TRY_STATUS(quota.assign(folder.get(), place.first_id));
   }
   return {};
+}
+
+/// XFS takes the files of an ended sandbox from its project in a worker of its own, a moment after they are gone; looking makes it hurry.
+Result<ProjectUsage> usage_when_settled(const ProjectQuota& quota, std::uint32_t project) {
+  constexpr int kLooks = 20, kPauseMs = 5;
+  for (int look = 1;; ++look) {
+    HARENA_TRY(const auto used, quota.usage(project));
+    if (used.bytes == 0 || look == kLooks) return used;
+    ::poll(nullptr, 0, kPauseMs);
+  }
 }
 
 Status make_quota(const ProjectQuota& quota, const DiskPlace& place, std::int64_t bytes, std::int64_t inodes) {
@@ -90,7 +101,7 @@ Result<SandboxDisk> SandboxDisks::make(const DiskPlace& place, std::int64_t byte
   auto quota = ProjectQuota::open(place.state_dir);
   if (!quota.ok() && mode_ == DiskMode::project_quota) return std::move(quota).error();
   if (!quota.ok()) return image_disk(place, bytes, inodes);
-  HARENA_TRY(const auto before, quota->usage(place.first_id));
+  HARENA_TRY(const auto before, usage_when_settled(*quota, place.first_id));
   // A layer that was made of an earlier sandbox's files counts for its project still: this one would pay for it.
   if (before.bytes != 0) return image_disk(place, bytes, inodes);
   HARENA_TRY_STATUS(make_quota(*quota, place, bytes, inodes));
