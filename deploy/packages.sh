@@ -24,6 +24,9 @@ run_packages() {
   echo erofs-utils e2fsprogs lxcfs busybox-static apparmor ca-certificates python3 python3-httpx iproute2 curl
 }
 
+# What runs virtual machines, for the backend microvm (deploy/microvm.sh); zstd: modules of some kernels are packed with it.
+microvm_packages() { echo qemu-system-x86 e2fsprogs zstd; }
+
 # What makes images: from registries (skopeo) and from the distribution's archive.
 image_packages() { echo skopeo mmdebstrap; }
 

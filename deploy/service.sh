@@ -70,6 +70,22 @@ e2b_config() {
 END
 }
 
+# add_plugin JSON: into the configuration that write_config made, or makes.
+add_plugin() {
+  mkdir -p "${config_file%/*}"
+  [[ -e $config_file ]] || printf '%s\n{}\n' "$config_mark" > "$config_file"
+  /usr/bin/python3 - "$config_file" "$1" <<'END'
+import json, os, sys
+path, plugin = sys.argv[1], json.loads(sys.argv[2])
+mark, text = open(path).read().split("\n", 1)
+config = json.loads(text)
+config.setdefault("plugins", {}).update(plugin)
+with open(path + ".new", "w") as file:
+    file.write(mark + "\n" + json.dumps(config, indent=2) + "\n")
+os.rename(path + ".new", path)
+END
+}
+
 # remove_config: only what write_config made.
 remove_config() {
   [[ $(head -n 1 "$config_file" 2>/dev/null) != "$config_mark" ]] || rm -f "$config_file"
