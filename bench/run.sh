@@ -19,7 +19,7 @@ if wants build; then
   # As on a new machine: no ccache, nothing built.
   clean=$(mktemp -d)
   trap 'rm -rf "$clean"' EXIT
-  cmake -S . -B "$clean" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHARENA_TESTS=OFF -DCCACHE=CCACHE-NOTFOUND >/dev/null
+  cmake -S . -B "$clean" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHARENA_TESTS=OFF -DHARENA_UNITY=ON -DCCACHE=CCACHE-NOTFOUND >/dev/null
   begun=$SECONDS
   cmake --build "$clean" >"$clean/log" 2>&1 || { tail -n 30 "$clean/log"; exit 1; }
   echo "clean build, release, without tests: $((SECONDS - begun)) s on $(nproc) cores (load before: $(cut -d' ' -f1 /proc/loadavg))"
