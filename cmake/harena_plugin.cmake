@@ -95,7 +95,7 @@ function(harena_add_plugin name)
   target_link_libraries(${library} PUBLIC harena_plugin_cpp ${A_DEPS})
   if(A_PCH)  # inside this repository alone
     harena_use_pch(${library} ${A_PCH})
-    harena_use_unity(${library} ${A_PCH})
+    harena_use_unity(${library})
   endif()
 
   set(entry "${CMAKE_CURRENT_BINARY_DIR}/${name}_entry.cpp")

@@ -7,19 +7,21 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "G
   list(APPEND HARENA_WARNINGS -Werror)
 endif()
 
-# harena_room(NAME SOURCES a.cpp b.cpp [DEPS t...] [PRIVATE t...] [PCH core|json])
+# harena_room(NAME SOURCES a.cpp b.cpp [DEPS t...] [PRIVATE t...] [PCH core|json] [UNITY])
 # A static library `harena_NAME` whose include root is the repository.
 # PCH: a header precompiled once for the whole build; json (sdk/json), or core (sdk/http): json, Asio and Beast. With HARENA_UNITY
-# the sources of such a room are compiled several at once: what their headers instantiate takes most of the time. So names of
-# anonymous namespaces must differ within a room.
+# the sources of such a room, and of one that says UNITY, are compiled several at once: what their headers instantiate takes most of
+# the time. So names of anonymous namespaces must differ within a room. Rooms of which static programs take a part stay apart.
 function(harena_room name)
-  cmake_parse_arguments(A "" "PCH" "SOURCES;DEPS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(A "UNITY" "PCH" "SOURCES;DEPS;PRIVATE" ${ARGN})
   add_library(harena_${name} STATIC ${A_SOURCES})
   target_include_directories(harena_${name} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(harena_${name} PRIVATE ${HARENA_WARNINGS})
   target_link_libraries(harena_${name} PUBLIC ${A_DEPS} PRIVATE ${A_PRIVATE})
   harena_use_pch(harena_${name} "${A_PCH}")
-  harena_use_unity(harena_${name} "${A_PCH}")
+  if(A_PCH OR A_UNITY)
+    harena_use_unity(harena_${name})
+  endif()
 endfunction()
 
 # A room of headers only.
@@ -49,8 +51,8 @@ function(harena_use_pch target kind)
   target_precompile_headers(${target} REUSE_FROM ${owner_${kind}})
 endfunction()
 
-function(harena_use_unity target pch)
-  if(HARENA_UNITY AND pch)
+function(harena_use_unity target)
+  if(HARENA_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     # gcc takes the anonymous namespaces of sources for a header's, since they aren't its main file.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)

@@ -13,32 +13,32 @@ using session::StdinMode;
 
 namespace {
 
-Error invalid(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+Error invalid_start(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
 /// What would let the agent into a command that runs the platform's tools.
 Status check_trusted(const StartRequest& request) {
   if (!request.trusted_tools) return {};
-  if (request.pty) return invalid("trusted_tools with a pty: everybody of the sandbox may write to its terminals; leave the pty out");
-  if (request.replace_env) return invalid("trusted_tools with replace_env: such a command has nothing of the sandbox's environment anyway; leave it out");
+  if (request.pty) return invalid_start("trusted_tools with a pty: everybody of the sandbox may write to its terminals; leave the pty out");
+  if (request.replace_env) return invalid_start("trusted_tools with replace_env: such a command has nothing of the sandbox's environment anyway; leave it out");
   if (!request.argv.empty() && request.argv.front().find('/') != std::string::npos) {
-    return invalid("trusted_tools with program '" + request.argv.front() + "': the bare name of a tool is right, such as 'sh' or 'cat'");
+    return invalid_start("trusted_tools with program '" + request.argv.front() + "': the bare name of a tool is right, such as 'sh' or 'cat'");
   }
   if (request.user.find_first_not_of("0123456789:") != std::string::npos) {
-    return invalid("trusted_tools with user '" + request.user + "': names are in the sandbox's own /etc/passwd; a number such as 1000 or 1000:1000 is right");
+    return invalid_start("trusted_tools with user '" + request.user + "': names are in the sandbox's own /etc/passwd; a number such as 1000 or 1000:1000 is right");
   }
   for (const auto& group : request.groups) {
     if (group.find_first_not_of("0123456789") == std::string::npos) continue;
-    return invalid("trusted_tools with group '" + group + "': names are in the sandbox's own /etc/group; a number is right");
+    return invalid_start("trusted_tools with group '" + group + "': names are in the sandbox's own /etc/group; a number is right");
   }
   return {};
 }
 
 Status check_environment(const StartRequest& request) {
   for (const auto& [name, value] : request.env) {
-    if (name.empty() || name.find('=') != std::string::npos || has_nul(name)) return invalid("env name '" + name + "': not empty, no '=' and no NUL");
-    if (has_nul(value)) return invalid("env value of '" + name + "' has a NUL byte, which execve(2) can't pass");
+    if (name.empty() || name.find('=') != std::string::npos || has_nul(name)) return invalid_start("env name '" + name + "': not empty, no '=' and no NUL");
+    if (has_nul(value)) return invalid_start("env value of '" + name + "' has a NUL byte, which execve(2) can't pass");
   }
   return {};
 }
@@ -67,20 +67,20 @@ std::uint64_t number_of(const std::string& id) {
 }  // namespace
 
 Status check_start(const StartRequest& request) {
-  if (request.argv.empty() == request.shell.empty()) return invalid("a command has either argv or a shell text");
+  if (request.argv.empty() == request.shell.empty()) return invalid_start("a command has either argv or a shell text");
   for (const auto& argument : request.argv) {
-    if (has_nul(argument)) return invalid("an argument has a NUL byte, which execve(2) can't pass");
+    if (has_nul(argument)) return invalid_start("an argument has a NUL byte, which execve(2) can't pass");
   }
-  if (!request.argv.empty() && request.argv.front().empty()) return invalid("argv[0] is empty: the name of the program");
-  if (has_nul(request.shell)) return invalid("the shell text has a NUL byte");
-  if (has_nul(request.cwd) || has_nul(request.user)) return invalid("cwd or user has a NUL byte");
-  if (request.op.size() > session::kMaxOpBytes) return invalid("op of " + std::to_string(request.op.size()) + " bytes: at most 128");
-  if (request.stdin_mode > StdinMode::pipe) return invalid("unknown stdin mode");
+  if (!request.argv.empty() && request.argv.front().empty()) return invalid_start("argv[0] is empty: the name of the program");
+  if (has_nul(request.shell)) return invalid_start("the shell text has a NUL byte");
+  if (has_nul(request.cwd) || has_nul(request.user)) return invalid_start("cwd or user has a NUL byte");
+  if (request.op.size() > session::kMaxOpBytes) return invalid_start("op of " + std::to_string(request.op.size()) + " bytes: at most 128");
+  if (request.stdin_mode > StdinMode::pipe) return invalid_start("unknown stdin mode");
   HARENA_TRY_STATUS(check_trusted(request));
   if (request.stdin_data.size() > session::kMaxStdinDataBytes) {
-    return invalid("stdin_data of " + std::to_string(request.stdin_data.size()) + " bytes: at most 4 MiB; more goes through stdin_open");
+    return invalid_start("stdin_data of " + std::to_string(request.stdin_data.size()) + " bytes: at most 4 MiB; more goes through stdin_open");
   }
-  if (!request.stdin_data.empty() && request.stdin_mode != StdinMode::pipe) return invalid("stdin_data needs stdin mode 'pipe'");
+  if (!request.stdin_data.empty() && request.stdin_mode != StdinMode::pipe) return invalid_start("stdin_data needs stdin mode 'pipe'");
   return check_environment(request);
 }
 

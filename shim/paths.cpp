@@ -6,7 +6,7 @@
 namespace harena::shim {
 namespace {
 
-Error invalid(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+Error invalid_path(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ Result<SplitPath> split_path(const std::string& path) {
   std::string stripped = strip_slashes(path);
   auto slash = stripped.rfind('/');
   std::string name = slash == std::string::npos ? stripped : stripped.substr(slash + 1);
-  if (name.empty() || name == "." || name == "..") return invalid("path '" + path + "' doesn't end in a name");
+  if (name.empty() || name == "." || name == "..") return invalid_path("path '" + path + "' doesn't end in a name");
   bool top = slash == std::string::npos || slash == 0;
   return SplitPath{top ? "/" : stripped.substr(0, slash), std::move(name)};
 }
@@ -42,12 +42,12 @@ std::string behind_link(const std::string& path, const std::string& target) {
 }
 
 Result<std::vector<std::string>> inside_path(const std::string& path) {
-  if (path.empty()) return invalid("its path is empty");
-  if (path.find('\0') != std::string::npos) return invalid("its path has a NUL byte");
-  if (path.front() == '/') return invalid("its path is absolute; only paths inside of the folder are extracted");
+  if (path.empty()) return invalid_path("its path is empty");
+  if (path.find('\0') != std::string::npos) return invalid_path("its path has a NUL byte");
+  if (path.front() == '/') return invalid_path("its path is absolute; only paths inside of the folder are extracted");
   std::vector<std::string> parts;
   for (auto& part : split(path, '/')) {
-    if (part == "..") return invalid("its path has '..'; only paths inside of the folder are extracted");
+    if (part == "..") return invalid_path("its path has '..'; only paths inside of the folder are extracted");
     if (!part.empty() && part != ".") parts.push_back(std::move(part));
   }
   return parts;

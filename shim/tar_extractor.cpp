@@ -15,7 +15,7 @@
 namespace harena::shim {
 namespace {
 
-Error invalid(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+Error invalid_entry(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
 UniqueFd open_beneath(int folder, const std::string& path, std::uint64_t flags) {
   open_how how{};
@@ -73,10 +73,10 @@ Status TarExtractor::begin(const TarEntry& entry) {
 }
 
 Status TarExtractor::open(const TarEntry& entry) {
-  if (entry.kind == TarKind::other) return invalid("it is a device, a FIFO or of an unknown type; files, folders and links are extracted");
+  if (entry.kind == TarKind::other) return invalid_entry("it is a device, a FIFO or of an unknown type; files, folders and links are extracted");
   HARENA_TRY(auto parts, inside_path(entry.path));
   if (entry.kind == TarKind::folder) return make_folder(entry, parts);
-  if (parts.empty()) return invalid("it is the folder itself, but not a folder");
+  if (parts.empty()) return invalid_entry("it is the folder itself, but not a folder");
   HARENA_TRY(auto where, place_of(parts));
   HARENA_TRY_STATUS(is_free_for(where));
   if (entry.kind == TarKind::symlink) return make_symlink(entry, where);
@@ -89,11 +89,11 @@ Status TarExtractor::open(const TarEntry& entry) {
 Result<UniqueFd> TarExtractor::enter(int folder, const std::string& name) const {
   auto inside = open_beneath(folder, name, O_PATH | O_DIRECTORY);
   if (inside) return inside;
-  if (errno == ELOOP) return invalid("its path leads through the symlink '" + name + "'");
+  if (errno == ELOOP) return invalid_entry("its path leads through the symlink '" + name + "'");
   // A symlink is "not a directory" to O_DIRECTORY on some kernels.
   struct stat info{};
   if (errno == ENOTDIR && ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode)) {
-    return invalid("its path leads through the symlink '" + name + "'");
+    return invalid_entry("its path leads through the symlink '" + name + "'");
   }
   return file_error(errno, "folder '" + name + "'");
 }
@@ -123,7 +123,7 @@ Status TarExtractor::make_folder(const TarEntry& entry, const std::vector<std::s
 }
 
 Status TarExtractor::make_symlink(const TarEntry& entry, const Place& where) const {
-  if (entry.target.empty()) return invalid("it is a symlink without a target");
+  if (entry.target.empty()) return invalid_entry("it is a symlink without a target");
   int folder = where.folder.get();
   HARENA_TRY(auto temporary, temporary_name(leftovers_, folder));
   if (::symlinkat(entry.target.c_str(), folder, temporary.c_str()) != 0) return file_error(errno, "making the symlink");
@@ -135,10 +135,10 @@ Status TarExtractor::make_symlink(const TarEntry& entry, const Place& where) con
 
 Status TarExtractor::make_link(const TarEntry& entry, const Place& where) const {
   auto parts = inside_path(entry.target);
-  if (!parts || parts->empty()) return invalid("it is a hard link to '" + entry.target + "', which isn't inside of the folder");
+  if (!parts || parts->empty()) return invalid_entry("it is a hard link to '" + entry.target + "', which isn't inside of the folder");
   auto folder = parent_of(folder_, *parts);
   if (!folder && (errno == ELOOP || errno == ENOTDIR)) {
-    return invalid("it is a hard link to '" + entry.target + "', which leads through a symlink or a file");
+    return invalid_entry("it is a hard link to '" + entry.target + "', which leads through a symlink or a file");
   }
   struct stat info{};
   bool found = folder && ::fstatat(folder.get(), parts->back().c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;

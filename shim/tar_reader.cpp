@@ -17,7 +17,7 @@ struct FreeArchive {
 };
 using Reader = std::unique_ptr<archive, FreeArchive>;
 
-Error invalid(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
+Error invalid_archive(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
 
 /// The source behind libarchive's callback, and why it ended early.
 struct Input {
@@ -103,7 +103,7 @@ class Reading {
     if (!input_.status) return input_.status.error();
     std::string why = text(::archive_error_string(reader_.get()));
     if (count_ == 0) why += " (a tar archive is taken: plain, ustar, pax or GNU, not compressed)";
-    return invalid("the archive isn't in order: " + why);
+    return invalid_archive("the archive isn't in order: " + why);
   }
 
   Result<bool> entry() {
@@ -112,7 +112,7 @@ class Reading {
     int got = ::archive_read_next_header(reader_.get(), &found);
     if (got == ARCHIVE_EOF) {
       // Without its marker of 512 zeros or more the archive may have been cut between two entries.
-      if (::archive_filter_bytes(reader_.get(), 0) - before < 512) return invalid("the archive ends without its end marker");
+      if (::archive_filter_bytes(reader_.get(), 0) - before < 512) return invalid_archive("the archive ends without its end marker");
       return false;
     }
     // A warning is about names that aren't UTF-8, which are taken as bytes.
@@ -137,7 +137,7 @@ class Reading {
       if (size == 0) continue;
       // A sparse map may say anything; libarchive takes its word.
       if (offset < reached || offset > entry.size || static_cast<std::int64_t>(size) > entry.size - offset) {
-        return invalid("the archive isn't in order: '" + entry.path + "' has data outside of its " + std::to_string(entry.size) + " bytes");
+        return invalid_archive("the archive isn't in order: '" + entry.path + "' has data outside of its " + std::to_string(entry.size) + " bytes");
       }
       HARENA_TRY_STATUS(sink_.data(offset, {static_cast<const char*>(bytes), size}));
       reached = offset + static_cast<std::int64_t>(size);
