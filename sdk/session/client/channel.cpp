@@ -69,7 +69,7 @@ Task<Status> Channel::send_raw(FrameType type, std::string_view payload) {
   std::string header;
   append_header(header, {static_cast<std::uint32_t>(payload.size()), type, 0, 0});
   const std::array<std::span<const std::byte>, 2> parts = {std::as_bytes(std::span(header)), std::as_bytes(std::span(payload))};
-  co_return co_await stream_->write_parts(parts);
+  co_return checked(co_await stream_->write_parts(parts));
 }
 
 void Channel::widen() {
@@ -95,10 +95,11 @@ Task<Result<std::size_t>> Channel::receive_data(std::span<std::byte> into) {
   used_ += ahead;
   rest_ -= ahead;
   if (ahead > 0) co_return ahead;
-  HARENA_CO_TRY(auto got, co_await stream_->read(into.first(std::min(rest_, into.size()))));
-  if (got == 0) co_return gone("closed the connection");
-  rest_ -= got;
-  co_return got;
+  auto got = co_await stream_->read(into.first(std::min(rest_, into.size())));
+  if (!got) co_return lost(std::move(got).error());
+  if (*got == 0) co_return gone("closed the connection");
+  rest_ -= *got;
+  co_return *got;
 }
 
 Task<Status> Channel::fill(std::size_t bytes) {
