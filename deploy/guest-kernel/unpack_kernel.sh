@@ -26,8 +26,8 @@ if [[ -e $out/boot/vmlinuz-$release && -d $out/lib/modules/$release ]]; then ech
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"  # apt-get's own user writes there
-(cd "$work" && apt-get -qq download "${packages[@]}") || { echo "error: apt-get could not download: ${packages[*]}" >&2; exit 1; }
+# As root: apt-get's own user can't write there, and says so at length.
+(cd "$work" && apt-get -qq -o APT::Sandbox::User=root download "${packages[@]}") || { echo "error: apt-get could not download: ${packages[*]}" >&2; exit 1; }
 for file in "$work"/*.deb; do dpkg -x "$file" "$work/root"; done
 mkdir -p "$out/boot" "$out/lib/modules"
 rm -rf "$out/lib/modules/$release" "$out/lib/modules/.$release.new"
