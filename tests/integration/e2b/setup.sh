@@ -25,7 +25,7 @@ python_sdk() {  # python_sdk FOLDER REQUIREMENTS
 
 node_sdk() {
   command -v npm >/dev/null || { echo "note: npm isn't installed (apt-get install npm)"; return 1; }
-  mkdir -p "$out/node" && cp "$here/js/package.json" "$out/node/" && (cd "$out/node" && npm install --silent --no-audit --no-fund)
+  mkdir -p "$out/node" && cp "$here/js/package.json" "$out/node/" && (cd "$out/node" && timeout 600 npm install --silent --no-audit --no-fund --fetch-retries=1)
 }
 
 once "$here/requirements.txt" python_sdk python "$here/requirements.txt" ||
