@@ -45,14 +45,6 @@ std::string_view sandbox_label(std::string_view name, std::string_view domain) {
   return std::all_of(label.begin(), label.begin() + static_cast<std::ptrdiff_t>(dash), digit) ? label : std::string_view();
 }
 
-/// /health is both planes'; with a sandbox's headers it is the sandbox that is asked about.
-bool envd_path(std::string_view path) {
-  static constexpr std::array<std::string_view, 4> kWhole = {"/health", "/files", "/envs", "/metrics"};
-  static constexpr std::array<std::string_view, 3> kBelow = {"/process.Process/", "/filesystem.Filesystem/", "/files/"};
-  return std::find(kWhole.begin(), kWhole.end(), path) != kWhole.end() ||
-         std::any_of(kBelow.begin(), kBelow.end(), [path](std::string_view below) { return path.starts_with(below); });
-}
-
 Result<std::optional<Destination>> by_headers(const http::Headers& headers, std::string_view path) {
   const auto id = headers.get("E2b-Sandbox-Id");
   const auto port = headers.get("E2b-Sandbox-Port");
@@ -66,6 +58,13 @@ Result<std::optional<Destination>> by_headers(const http::Headers& headers, std:
 }
 
 }  // namespace
+
+bool envd_path(std::string_view path) {
+  static constexpr std::array<std::string_view, 4> kWhole = {"/health", "/files", "/envs", "/metrics"};
+  static constexpr std::array<std::string_view, 3> kBelow = {"/process.Process/", "/filesystem.Filesystem/", "/files/"};
+  return std::find(kWhole.begin(), kWhole.end(), path) != kWhole.end() ||
+         std::any_of(kBelow.begin(), kBelow.end(), [path](std::string_view below) { return path.starts_with(below); });
+}
 
 Result<std::optional<Destination>> find_destination(const http::Headers& headers, std::string_view path, std::string_view domain) {
   const auto name = ascii_lower(host_name(headers.get("Host").value_or("")));

@@ -20,6 +20,9 @@ struct Destination {
   bool operator==(const Destination&) const = default;
 };
 
+/// One of envd's own paths. /health is both planes'; with a sandbox's headers it is the sandbox that is asked about.
+bool envd_path(std::string_view path);
+
 /// `PORT-ID.DOMAIN` (further parts of the first label are skipped) wins over the headers E2b-Sandbox-Id and E2b-Sandbox-Port,
 /// which count on every other host. With a `domain` only names in it are looked at so; it may have a port, which is skipped.
 /// nullopt: for no sandbox; or with X-API-Key, the port kEnvdPort and a path that isn't one of envd's: some releases of the SDKs send all

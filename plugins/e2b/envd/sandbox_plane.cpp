@@ -63,12 +63,27 @@ Task<Result<bool>> SandboxPlane::serve(Request& request, ResponseWriter& respons
     HARENA_CO_TRY_STATUS(co_await send_rest_error(response, std::move(to).error()));
     co_return true;
   }
+  if (!*to && envd_path(request.path()) && request.header("X-Access-Token")) co_return co_await serve_by_token(request, response);
   if (!*to) co_return co_await serve_signed(request, response);
   if ((*to)->port == kEnvdPort && internal_route(request.path())) {
     HARENA_CO_TRY_STATUS(co_await send_no_route(response, std::string(request.path())));
     co_return true;
   }
   HARENA_CO_TRY_STATUS(co_await serve_for(std::move(**to), request, response));
+  co_return true;
+}
+
+/// SDKs of early 2026 name no sandbox after a connect; its token does, which is its own.
+Task<Result<bool>> SandboxPlane::serve_by_token(Request& request, ResponseWriter& response) {
+  const std::string token(request.header("X-Access-Token").value_or(""));
+  HARENA_CO_TRY(auto all, co_await sandboxes_.all());
+  for (auto& sandbox : all) {
+    if (sandbox.access_token.empty() || !same_secret(token, sandbox.access_token)) continue;
+    const Destination to{sandbox.id, kEnvdPort};
+    HARENA_CO_TRY_STATUS(co_await serve_for(to, request, response));
+    co_return true;
+  }
+  HARENA_CO_TRY_STATUS(co_await send_rest_error(response, 401, "X-Access-Token is no running sandbox's; E2b-Sandbox-Id and E2b-Sandbox-Port name one"));
   co_return true;
 }
 

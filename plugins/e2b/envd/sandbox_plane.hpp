@@ -26,6 +26,7 @@ class SandboxPlane {
   http::Task<Result<bool>> serve(http::Request& request, http::ResponseWriter& response);
 
  private:
+  http::Task<Result<bool>> serve_by_token(http::Request& request, http::ResponseWriter& response);
   http::Task<Result<bool>> serve_signed(http::Request& request, http::ResponseWriter& response);
   http::Task<Status> serve_for(Destination to, http::Request& request, http::ResponseWriter& response);
   http::Task<Status> start_command(SandboxAccess recent, http::Request& request, http::ResponseWriter& response);
