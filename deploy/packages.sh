@@ -36,7 +36,7 @@ test_packages() {
   command -v npm >/dev/null || echo nodejs npm
   # qemu-system-x86: the test VM of tests/system. python3-ipykernel, -jupyter-client, -uvicorn: the code interpreter's service, tested
   # without a sandbox (tests/interpreter).
-  echo libgtest-dev libgmock-dev busybox-static docker-registry python3-protobuf python3-pytest python3-venv python3-pip procps git qemu-system-x86 \
+  echo libgtest-dev libgmock-dev busybox-static docker-registry python3-protobuf python3-pytest python3-venv python3-pip procps mount git qemu-system-x86 \
     python3-ipykernel python3-jupyter-client python3-uvicorn
 }
 

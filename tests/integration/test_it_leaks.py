@@ -33,7 +33,9 @@ ENDED = ("stopped", "failed")
 def census(daemon):
     """Names of all that belongs to sandboxes of this daemon."""
     roots = [*Path("/sys/fs/cgroup").glob(f"harena/{OWN}"), *Path("/sys/fs/cgroup").glob(f"*/harena/{OWN}")]
-    found = {str(group) for root in roots for group in root.glob("**/") if group.name not in (OWN, "platform", "launcher")}
+    # os.walk and not glob: a group may go while it is looked at.
+    groups = (Path(folder) for root in roots for folder, _, _ in os.walk(root))
+    found = {str(group) for group in groups if group.name not in (OWN, "platform", "launcher")}
     for parent in (daemon.state, daemon.run):
         found |= {str(one) for one in (parent / "sandboxes").glob("*")}
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
