@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include "sdk/base/text.hpp"
+#include "sdk/base/unique_fd.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/mount_api.hpp"
 
@@ -29,13 +32,16 @@ Status overwrite(int file, const std::string& text) {
   return {};
 }
 
-Status put(int folder, int root, const View& view, const std::string& text) {
-  if (::faccessat(root, view.path, F_OK, AT_SYMLINK_NOFOLLOW) != 0) return {};
+Result<UniqueFd> make_view(int folder, const View& view, const std::string& text) {
   HARENA_TRY_STATUS(create_file_at(folder, view.name, text, 0444));
   // Whatever the umask is.
   if (::fchmodat(folder, view.name, 0444, 0) != 0) return errno_error(errno, "chmod a view of CPUs");
-  HARENA_TRY(UniqueFd mount, clone_mount(folder, view.name));
-  return attach_mount(mount.get(), root, view.path);
+  return clone_mount(folder, view.name);
+}
+
+Status show_view(const UniqueFd& file, int root, const View& view) {
+  if (::faccessat(root, view.path, F_OK, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  return attach_mount(file.get(), root, view.path);
 }
 
 /// Only a file that mount_cpu_views made: in a tmpfs, and of root outside.
@@ -71,12 +77,21 @@ std::string cpuinfo_for(const std::string& cpuinfo, int count) {
   return text;
 }
 
-Status mount_cpu_views(int root, int count) {
+Status mount_cpu_views(int root, const std::string& spot, int count) {
   constexpr unsigned kAttributes = kMountNoSuid | kMountNoDev | kMountNoExec;
   HARENA_TRY(const std::string machine, read_file_at(root, kCpuinfo.path));
   HARENA_TRY(UniqueFd folder, new_filesystem("tmpfs", {{"mode", "0755"}, {"size", "8m"}, {"nr_inodes", "8"}}, kAttributes));
-  HARENA_TRY_STATUS(put(folder.get(), root, kCpuinfo, cpuinfo_for(machine, count)));
-  for (const auto& view : kLists) HARENA_TRY_STATUS(put(folder.get(), root, view, cpu_list_for(count)));
+  // Linux before 6.15 clones attached mounts alone. Over /dev, where nobody looks for anything meanwhile.
+  HARENA_TRY_STATUS(attach_mount(folder.get(), root, "dev"));
+  HARENA_TRY(const UniqueFd cpuinfo, make_view(folder.get(), kCpuinfo, cpuinfo_for(machine, count)));
+  std::vector<UniqueFd> lists;
+  for (const auto& view : kLists) {
+    HARENA_TRY(UniqueFd list, make_view(folder.get(), view, cpu_list_for(count)));
+    lists.push_back(std::move(list));
+  }
+  HARENA_TRY_STATUS(detach_mount(spot + "/dev"));
+  HARENA_TRY_STATUS(show_view(cpuinfo, root, kCpuinfo));
+  for (std::size_t i = 0; i < lists.size(); ++i) HARENA_TRY_STATUS(show_view(lists[i], root, kLists[i]));
   return {};
 }
 

@@ -226,7 +226,7 @@ Status enter_root_tree(const SandboxRequest& request, const BlankTree& tree, int
   // Attached ones move, with all that is mounted on them.
   const std::pair<int, const char*> parts[] = {{tree.proc.get(), "proc"}, {tree.sys.get(), "sys"}, {tree.dev.get(), "dev"}};
   for (const auto& [mount, path] : parts) HARENA_TRY_STATUS(mount_in_root(mount, root, path, request.first_id));
-  if (request.cpus > 0) HARENA_TRY_STATUS(mount_cpu_views(root, request.cpus));
+  if (request.cpus > 0) HARENA_TRY_STATUS(mount_cpu_views(root, spot, request.cpus));
   HARENA_TRY_STATUS(write_names(root, request));
   HARENA_TRY_STATUS(mount_tmpfs_list(root, request));
   for (std::size_t i = 0; i < of_host.size(); ++i) {
