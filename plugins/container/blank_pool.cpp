@@ -1,11 +1,11 @@
 #include "plugins/container/blank_pool.hpp"
 
 #include <chrono>
-#include <csignal>
 #include <iterator>
 #include <utility>
 
 #include "plugins/container/parameters.hpp"
+#include "sdk/base/signal_mask.hpp"
 #include "sdk/support/fault.hpp"
 
 namespace harena::container {
@@ -117,9 +117,7 @@ std::chrono::steady_clock::time_point BlankPool::due() const {
 }
 
 void BlankPool::run() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the daemon's signals are for its own threads
+  block_all_signals();
   std::unique_lock lock(mutex_);
   while (true) {
     await_work(lock);

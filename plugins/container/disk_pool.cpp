@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugins/container/launcher/disk_mount.hpp"
+#include "sdk/base/signal_mask.hpp"
 
 namespace harena::container {
 
@@ -110,6 +111,7 @@ void DiskPool::make_one(std::unique_lock<std::mutex>& lock) {
 }
 
 void DiskPool::run() {
+  block_all_signals();
   std::unique_lock lock(mutex_);
   while (!ending_) {
     drop_idle(lock);

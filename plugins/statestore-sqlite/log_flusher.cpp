@@ -5,9 +5,9 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
+#include "sdk/base/signal_mask.hpp"
 #include "sdk/base/unique_fd.hpp"
 
 namespace harena::sqlite {
@@ -71,9 +71,7 @@ void LogFlusher::flush() {
 }
 
 void LogFlusher::run() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the daemon's signals are for its own threads
+  block_all_signals();
   while (wait_for_work()) flush();
   flush();
 }

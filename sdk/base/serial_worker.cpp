@@ -1,8 +1,8 @@
 #include "sdk/base/serial_worker.hpp"
 
-#include <signal.h>
-
 #include <utility>
+
+#include "sdk/base/signal_mask.hpp"
 
 namespace harena {
 
@@ -29,9 +29,7 @@ void SerialWorker::wait_idle() {
 }
 
 void SerialWorker::run() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's signals are for its own threads
+  block_all_signals();
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return ending_ || !queue_.empty(); });

@@ -1,20 +1,10 @@
 #include "sdk/http/io_threads.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 
+#include "sdk/base/signal_mask.hpp"
+
 namespace harena::http {
-namespace {
-
-// Signals belong to the program's main thread: a loop must neither run its handlers nor swallow what it waits for.
-void block_all_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
-}
-
-}  // namespace
 
 IoThreads::IoThreads(std::size_t threads) {
   for (std::size_t i = 0; i < std::max<std::size_t>(threads, 1); ++i) {
