@@ -6,9 +6,9 @@
 
 #include "plugins/e2b/gateway.hpp"
 #include "plugins/e2b/warm/warm_pools.hpp"
+#include "sdk/frontend/listener.hpp"
 #include "sdk/http/io_threads.hpp"
 #include "sdk/http/server.hpp"
-#include "sdk/http/tls.hpp"
 
 namespace harena::e2b {
 
@@ -62,14 +62,7 @@ Status E2bFrontend::Running::open(const plugin::Host& host) {
 }
 
 Status E2bFrontend::Running::listen() {
-  http::ServerOptions options;
-  http::TcpListen where{.address = settings.host, .port = settings.port};
-  if (!settings.tls_cert.empty()) {
-    HARENA_TRY(where.tls, http::TlsContext::for_server({.certificate_chain_file = settings.tls_cert, .private_key_file = settings.tls_key}));
-  }
-  options.tcp = {std::move(where)};
-  options.max_connections = settings.max_connections;
-  HARENA_TRY(server, http::Server::start(*io, std::move(options), gateway->handler()));
+  HARENA_TRY(server, frontend::start_server(*io, settings, gateway->handler()));
   settings.port = server->port();
   if (settings.domain.empty()) settings.domain = "localhost:" + std::to_string(settings.port);
   return ok_status();
@@ -92,9 +85,7 @@ Result<json> E2bFrontend::start(const Call&) {
   if (running()) return make_error(ErrorCode::failed_precondition, "it has been started already");
   auto made = std::make_shared<Running>(settings_);
   HARENA_TRY_STATUS(made->open(host_));
-  const bool is_v6 = settings_.host.find(':') != std::string::npos;
-  const auto address = (is_v6 ? "[" + settings_.host + "]" : settings_.host) + ":" + std::to_string(made->settings.port);
-  const std::string url = (settings_.tls_cert.empty() ? "http://" : "https://") + address;
+  const std::string url = frontend::url_of(settings_, made->settings.port);
   json addresses = json::array();
   if (!settings_.public_url.empty()) addresses.push_back(settings_.public_url);  // first: what clients use
   addresses.push_back(url);

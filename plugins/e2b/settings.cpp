@@ -1,7 +1,6 @@
 #include "plugins/e2b/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "sdk/base/text.hpp"
@@ -13,20 +12,6 @@ using nlohmann::json;
 namespace {
 
 Error bad(std::string message) { return make_error(ErrorCode::invalid_argument, std::move(message)); }
-
-Status parse_listen(const std::string& text, Settings& out) {
-  const auto colon = text.rfind(':');
-  const auto port_text = colon == std::string::npos ? std::string() : text.substr(colon + 1);
-  unsigned port = 0;
-  const auto [end, problem] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-  if (port_text.empty() || problem != std::errc() || end != port_text.data() + port_text.size() || port > 65'535) {
-    return bad("listen is '" + text + "'; ADDRESS:PORT is right, such as 127.0.0.1:7400");
-  }
-  out.host = text.substr(0, colon);
-  if (out.host.size() > 2 && out.host.front() == '[' && out.host.back() == ']') out.host = out.host.substr(1, out.host.size() - 2);
-  out.port = static_cast<std::uint16_t>(port);
-  return ok_status();
-}
 
 Template parse_template(const std::string& id, const json& from) {
   Template made;
@@ -102,14 +87,10 @@ const Template* Settings::find_template(std::string_view name) const {
 
 Result<Settings> parse_settings(const json& document) {
   Settings made;
-  HARENA_TRY_STATUS(parse_listen(document.value("listen", "127.0.0.1:7400"), made));
-  const auto tls = document.value("tls", json::object());
-  made.tls_cert = tls.value("cert", "");
-  made.tls_key = tls.value("key", "");
+  HARENA_TRY(static_cast<frontend::Listen&>(made), frontend::parse_listen(document, "127.0.0.1:7400", 20'000));
   made.domain = document.value("domain", "");
   made.public_url = document.value("public_url", "");
   made.max_timeout_s = document.value("max_timeout_s", made.max_timeout_s);
-  made.max_connections = document.value("max_connections", made.max_connections);
   const auto templates = document.value("templates", json::object());
   for (const auto& [id, one] : templates.items()) made.templates.push_back(parse_template(id, one));
   HARENA_TRY_STATUS(check_names(made.templates));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sdk/base/result.hpp"
+#include "sdk/frontend/listener.hpp"
 
 namespace harena::e2b {
 
@@ -33,16 +34,11 @@ struct Template {
   std::string workdir;                 ///< of commands that name none; empty: the user's home
 };
 
-struct Settings {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 7400;
-  std::string tls_cert;                ///< PEM files; both or none
-  std::string tls_key;
+struct Settings : frontend::Listen {
   std::string domain;                  ///< `PORT-ID.domain`; empty: "localhost:PORT" (see docs/e2b.md)
   std::string public_url;              ///< what `harena e2b env` prints; empty: from host and port
   std::vector<Template> templates;
   std::int64_t max_timeout_s = 86'400;
-  std::size_t max_connections = 20'000;
   std::string warm_token_file;         ///< with whose token pools are kept; set wherever a template is warm
 
   /// By id, alias, `name:default` or `namespace/name`; null: there is none.

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "plugins/mcp/endpoint.hpp"
+#include "sdk/frontend/listener.hpp"
 #include "sdk/http/io_threads.hpp"
 #include "sdk/http/server.hpp"
-#include "sdk/http/tls.hpp"
 
 namespace harena::mcp {
 
@@ -49,15 +49,7 @@ Status McpFrontend::Running::open(const plugin::Host& host) {
 }
 
 Status McpFrontend::Running::listen() {
-  http::ServerOptions options;
-  http::TcpListen where{.address = settings.host, .port = settings.port};
-  if (!settings.tls_cert.empty()) {
-    http::TlsServerOptions tls{.certificate_chain_file = settings.tls_cert, .private_key_file = settings.tls_key};
-    HARENA_TRY(where.tls, http::TlsContext::for_server(std::move(tls)));
-  }
-  options.tcp = {std::move(where)};
-  options.max_connections = settings.max_connections;
-  HARENA_TRY(server, http::Server::start(*io, std::move(options), endpoint->handler()));
+  HARENA_TRY(server, frontend::start_server(*io, settings, endpoint->handler()));
   settings.port = server->port();
   return ok_status();
 }
@@ -80,11 +72,10 @@ Result<json> McpFrontend::start(const Call&) {
   HARENA_TRY(auto catalog, Catalog::make());
   auto made = std::make_shared<Running>(settings_, std::move(catalog));
   HARENA_TRY_STATUS(made->open(host_));
-  const bool is_v6 = settings_.host.find(':') != std::string::npos;
-  const auto address = (is_v6 ? "[" + settings_.host + "]" : settings_.host) + ":" + std::to_string(made->settings.port);
+  const auto url = frontend::url_of(settings_, made->settings.port);
   std::lock_guard lock(mutex_);
   running_ = std::move(made);
-  json addresses = json::array({(settings_.tls_cert.empty() ? "http://" : "https://") + address + "/mcp"});
+  json addresses = json::array({url + "/mcp"});
   return json{{"listen", std::move(addresses)}};
 }
 

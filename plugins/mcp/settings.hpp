@@ -9,20 +9,16 @@
 #include <nlohmann/json.hpp>
 
 #include "sdk/base/result.hpp"
+#include "sdk/frontend/listener.hpp"
 
 namespace harena::mcp {
 
-struct Settings {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 7500;
-  std::string tls_cert;                      ///< PEM files; both or none
-  std::string tls_key;
+struct Settings : frontend::Listen {
   std::vector<std::string> allowed_origins;  ///< "https://app.example.org"
   std::string image = "root/base:v1";
   std::int64_t lifetime_s = 3600;
   std::int64_t idle_s = 1800;                ///< 0: never
   std::int64_t max_output_bytes = 65'536;    ///< of each stream, and of a file, in one answer
-  std::size_t max_connections = 10'000;
 };
 
 /// `document` is valid against kSettingsSchema. invalid_argument for what a schema can't say.

@@ -55,6 +55,19 @@ bool starts_command(const Destination& to, const Request& request) {
   return to.port == kEnvdPort && request.path() == "/process.Process/Start" && request.method() == "POST";
 }
 
+/// SDKs of early 2026 name no sandbox after a connect, but send its token; a signed URL may name none, and is signed with a token.
+std::optional<SandboxPlane::Secret> secret_of(const Request& request) {
+  if (const auto token = request.header("X-Access-Token"); token && envd_path(request.path())) {
+    return SandboxPlane::Secret{[given = std::string(*token)](const std::string& token) { return same_secret(given, token); },
+                                "X-Access-Token is no running sandbox's; E2b-Sandbox-Id and E2b-Sandbox-Port name one"};
+  }
+  if (request.path() != "/files") return std::nullopt;
+  auto url = signed_url(request);
+  if (!url || url->signature.empty()) return std::nullopt;
+  return SandboxPlane::Secret{[signed_by = *url](const std::string& token) { return same_secret(sign(signed_by, token), signed_by.signature); },
+                              "invalid signature"};
+}
+
 }  // namespace
 
 Task<Result<bool>> SandboxPlane::serve(Request& request, ResponseWriter& response) {
@@ -63,8 +76,15 @@ Task<Result<bool>> SandboxPlane::serve(Request& request, ResponseWriter& respons
     HARENA_CO_TRY_STATUS(co_await send_rest_error(response, std::move(to).error()));
     co_return true;
   }
-  if (!*to && envd_path(request.path()) && request.header("X-Access-Token")) co_return co_await serve_by_token(request, response);
-  if (!*to) co_return co_await serve_signed(request, response);
+  if (!*to) {
+    const auto secret = secret_of(request);
+    if (!secret) co_return false;
+    HARENA_CO_TRY(*to, co_await owner_of(*secret));
+    if (!*to) {
+      HARENA_CO_TRY_STATUS(co_await send_rest_error(response, 401, secret->refusal));
+      co_return true;
+    }
+  }
   if ((*to)->port == kEnvdPort && internal_route(request.path())) {
     HARENA_CO_TRY_STATUS(co_await send_no_route(response, std::string(request.path())));
     co_return true;
@@ -73,34 +93,14 @@ Task<Result<bool>> SandboxPlane::serve(Request& request, ResponseWriter& respons
   co_return true;
 }
 
-/// SDKs of early 2026 name no sandbox after a connect; its token does, which is its own.
-Task<Result<bool>> SandboxPlane::serve_by_token(Request& request, ResponseWriter& response) {
-  const std::string token(request.header("X-Access-Token").value_or(""));
+/// A call that names no sandbox: the one whose secret it has, if it has one.
+Task<Result<std::optional<Destination>>> SandboxPlane::owner_of(const Secret& secret) {
   HARENA_CO_TRY(auto all, co_await sandboxes_.all());
   for (auto& sandbox : all) {
-    if (sandbox.access_token.empty() || !same_secret(token, sandbox.access_token)) continue;
-    const Destination to{sandbox.id, kEnvdPort};
-    HARENA_CO_TRY_STATUS(co_await serve_for(to, request, response));
-    co_return true;
+    if (sandbox.access_token.empty() || !secret.fits(sandbox.access_token)) continue;
+    co_return std::optional<Destination>(Destination{std::move(sandbox.id), kEnvdPort});
   }
-  HARENA_CO_TRY_STATUS(co_await send_rest_error(response, 401, "X-Access-Token is no running sandbox's; E2b-Sandbox-Id and E2b-Sandbox-Port name one"));
-  co_return true;
-}
-
-/// A signed URL that names no sandbox: whose token makes this signature?
-Task<Result<bool>> SandboxPlane::serve_signed(Request& request, ResponseWriter& response) {
-  if (request.path() != "/files") co_return false;
-  auto url = signed_url(request);
-  if (!url || url->signature.empty()) co_return false;
-  HARENA_CO_TRY(auto all, co_await sandboxes_.all());
-  for (auto& sandbox : all) {
-    if (sandbox.access_token.empty() || !same_secret(sign(*url, sandbox.access_token), url->signature)) continue;
-    const Destination to{sandbox.id, kEnvdPort};
-    HARENA_CO_TRY_STATUS(co_await serve_for(to, request, response));
-    co_return true;
-  }
-  HARENA_CO_TRY_STATUS(co_await send_rest_error(response, 401, "invalid signature"));
-  co_return true;
+  co_return std::optional<Destination>();
 }
 
 Task<Status> SandboxPlane::serve_for(Destination to, Request& request, ResponseWriter& response) {

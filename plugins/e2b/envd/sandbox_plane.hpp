@@ -4,6 +4,8 @@
 //   SandboxPlane plane(sandboxes, api, random, clock, domain);
 //   HARENA_CO_TRY(const bool served, co_await plane.serve(request, response));
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "plugins/e2b/envd/destination.hpp"
@@ -22,12 +24,17 @@ class SandboxPlane {
       : sandboxes_(sandboxes), api_(api), clock_(clock), domain_(domain), recent_(clock), processes_(random),
         filesystem_(random, clock) {}
 
+  /// What only the clients of one sandbox have, and what is said when it fits none.
+  struct Secret {
+    std::function<bool(const std::string& access_token)> fits;
+    std::string refusal;
+  };
+
   /// false, and nothing is answered, when the request is for no sandbox. Errors before an answer has begun are the caller's to send.
   http::Task<Result<bool>> serve(http::Request& request, http::ResponseWriter& response);
 
  private:
-  http::Task<Result<bool>> serve_by_token(http::Request& request, http::ResponseWriter& response);
-  http::Task<Result<bool>> serve_signed(http::Request& request, http::ResponseWriter& response);
+  http::Task<Result<std::optional<Destination>>> owner_of(const Secret& secret);
   http::Task<Status> serve_for(Destination to, http::Request& request, http::ResponseWriter& response);
   http::Task<Status> start_command(SandboxAccess recent, http::Request& request, http::ResponseWriter& response);
   http::Task<Result<bool>> answer_if_gone(std::string id, http::ResponseWriter& response);
