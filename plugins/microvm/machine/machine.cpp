@@ -157,7 +157,7 @@ Result<json> Machine::pause() {
   mapping_ = RamMapping::own_copy;
   state_ = State::paused;
   // Where it fails, the delta stays as it is.
-  if (merge_large_delta(config_.vm_dir, names_, *image).ok()) (void)image->write(config_.vm_dir);
+  (void)merge_large_delta(config_.vm_dir, names_, *image);
   return json{{"pause_us", (monotonic_now_ns() - begun) / 1000}};
 }
 
