@@ -19,6 +19,7 @@
 #include "sdk/support/files.hpp"
 #include "sdk/support/id_range.hpp"
 #include "sdk/support/packets.hpp"
+#include "sdk/support/sandbox_root.hpp"
 
 namespace harena::guest {
 namespace {
@@ -36,20 +37,6 @@ bool is_hostname(const std::string& name) {
 
 Error bad(const std::string& what, const std::string& value, const std::string& right) {
   return make_error(ErrorCode::invalid_argument, what + " '" + value + "': " + right);
-}
-
-/// A regular file or a link of the image is replaced, and what is mounted or is a folder there is left as it is.
-Status write_etc(int etc, const char* name, const std::string& text) {
-  if (::unlinkat(etc, name, 0) != 0 && errno != ENOENT) return {};
-  UniqueFd file(::openat(etc, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!file) return errno_error(errno, std::string("create /etc/") + name);
-  if (::write(file.get(), text.data(), text.size()) < 0) return errno_error(errno, std::string("write /etc/") + name);
-  if (::fchown(file.get(), kDefaultIdBase, kDefaultIdBase) != 0) return errno_error(errno, std::string("chown /etc/") + name);
-  return {};
-}
-
-std::string hosts_text(const std::string& hostname) {
-  return "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n127.0.1.1\t" + hostname + "\n";
 }
 
 std::string resolver_text(const GuestIdentity& identity) {
@@ -138,11 +125,11 @@ Status write_names(int root, const GuestIdentity& identity) {
   // An image whose /etc is a link leads wherever it likes: nothing is written there.
   if (!etc.ok()) return {};
   if (!identity.hostname.empty()) {
-    HARENA_TRY_STATUS(write_etc(etc->get(), "hostname", identity.hostname + "\n"));
-    HARENA_TRY_STATUS(write_etc(etc->get(), "hosts", hosts_text(identity.hostname)));
+    HARENA_TRY_STATUS(write_etc(etc->get(), "hostname", identity.hostname + "\n", kDefaultIdBase));
+    HARENA_TRY_STATUS(write_etc(etc->get(), "hosts", hosts_text(identity.hostname), kDefaultIdBase));
   }
-  if (!identity.machine_id.empty()) HARENA_TRY_STATUS(write_etc(etc->get(), "machine-id", identity.machine_id + "\n"));
-  return write_etc(etc->get(), "resolv.conf", resolver_text(identity));
+  if (!identity.machine_id.empty()) HARENA_TRY_STATUS(write_etc(etc->get(), "machine-id", identity.machine_id + "\n", kDefaultIdBase));
+  return write_etc(etc->get(), "resolv.conf", resolver_text(identity), kDefaultIdBase);
 }
 
 Result<session::RenewAnswer> renew_identity(const GuestIdentity& identity, pid_t init) {

@@ -25,6 +25,4 @@ struct InitContext {
 /// In the child made with new pid and mount namespaces. Never returns.
 [[noreturn]] void run_init(const InitContext& context);
 
-Result<std::vector<sock_filter>> init_filter();
-
 }  // namespace harena::guest

@@ -179,11 +179,6 @@ Status give_device(const GuestNetwork& network, pid_t member) {
   return change.send();
 }
 
-Status loopback_up() {
-  HARENA_TRY(UniqueFd socket, control_socket());
-  return set_up(socket.get(), "lo", true);
-}
-
 Status configure_device(const GuestNetwork& network) {
   HARENA_TRY(UniqueFd socket, control_socket());
   HARENA_TRY_STATUS(set_mtu(socket.get(), network.mtu));

@@ -14,8 +14,7 @@ Status check_network(const session::GuestNetwork& network);
 
 /// Moves the device with network.mac from the caller's network namespace into that of the process `member`. not_found names the address.
 Status give_device(const session::GuestNetwork& network, pid_t member);
-/// In the sandbox's network namespace: lo and, if there is one, eth0 up, with address and default route.
-Status loopback_up();
+/// In the sandbox's network namespace: eth0 up, with address and default route.
 Status configure_device(const session::GuestNetwork& network);
 
 /// A clone's: enters the sandbox's network namespace (so: in a child), gives eth0 the new MAC and address, forgets neighbours.

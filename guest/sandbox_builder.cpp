@@ -26,6 +26,7 @@
 #include "sdk/support/files.hpp"
 #include "sdk/support/id_range.hpp"
 #include "sdk/support/packets.hpp"
+#include "sdk/support/sandbox_init.hpp"
 
 namespace harena::guest {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <cerrno>
 
-#include "plugins/container/launcher/masked_paths.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/masked_paths.hpp"
 
 namespace harena::container {
 namespace {

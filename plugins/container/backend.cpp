@@ -1,7 +1,5 @@
 #include "plugins/container/backend.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -23,17 +21,6 @@ std::int64_t deadline_of(const Call& call, std::int64_t patience_ns) {
   return call.deadline_ns() == 0 ? own : std::min(own, call.deadline_ns());
 }
 
-/// A predecessor that was killed a moment ago may still be closing its descriptors (or a launcher of it hasn't reached its exec); the
-/// kernel tells nobody when a lock becomes free within a time, so this looks again.
-Result<UniqueFd> lock_patiently(const CgroupTree& cgroups) {
-  const std::int64_t deadline = monotonic_now_ns() + kLockPatienceNs;
-  while (true) {
-    auto held = cgroups.lock();
-    if (held.ok() || held.error().code != ErrorCode::failed_precondition || monotonic_now_ns() >= deadline) return held;
-    ::poll(nullptr, 0, 10);
-  }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ContainerBackend>> ContainerBackend::make(const Call&, Host host, const json& config) {
@@ -46,7 +33,7 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
   if (engine_) return engine_.get();
   HARENA_TRY(auto layout, detect_cgroups());
   HARENA_TRY(auto cgroups, CgroupTree::open(layout, settings_.cgroup_parent, settings_.instance));
-  HARENA_TRY(UniqueFd held, lock_patiently(cgroups));
+  HARENA_TRY(UniqueFd held, cgroups.lock_within(kLockPatienceNs));
   HARENA_TRY(auto program, seccomp_profile().compile(ENOSYS));
   HARENA_TRY(UniqueFd seccomp, seccomp_memfd(program));
   auto apparmor = prepare_apparmor(settings_.apparmor, settings_.instance);

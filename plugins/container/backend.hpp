@@ -14,7 +14,6 @@
 
 #include "plugins/container/blank_pool.hpp"
 #include "plugins/container/cpu_places.hpp"
-#include "plugins/container/exit_watcher.hpp"
 #include "plugins/container/launcher_client.hpp"
 #include "plugins/container/lxcfs.hpp"
 #include "plugins/container/layer_store.hpp"
@@ -25,6 +24,7 @@
 #include "plugins/container/settings.hpp"
 #include "sdk/base/serial_worker.hpp"
 #include "sdk/cpp/plugin.hpp"
+#include "sdk/support/exit_watcher.hpp"
 #include "sdk/support/id_range.hpp"
 
 namespace harena::container {

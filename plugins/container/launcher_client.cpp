@@ -14,6 +14,7 @@
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/support/spawn_attributes.hpp"
 
 namespace harena::container {
 namespace {
@@ -50,21 +51,13 @@ Result<pid_t> spawn_launcher(const std::string& path, int control) {
   posix_spawn_file_actions_adddup2(&actions, 0, 1);
   posix_spawn_file_actions_adddup2(&actions, control, kControlFd);
   posix_spawn_file_actions_addclosefrom_np(&actions, kControlFd + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  const OwnSession session;
   std::string name = "harena-container-launcher";
   char* argv[] = {name.data(), nullptr};
   std::string fault = fault_variable();
   char* environment[] = {fault.empty() ? nullptr : fault.data(), nullptr};
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv, environment);
-  posix_spawnattr_destroy(&attributes);
+  const int error = ::posix_spawn(&pid, path.c_str(), &actions, session.get(), argv, environment);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return errno_error(error, "start " + path);
   return pid;

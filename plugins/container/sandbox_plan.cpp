@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -23,12 +22,6 @@ std::map<std::string, std::string> environment_of(const json& request, const Par
   for (const auto& [name, value] : request.value("env", std::map<std::string, std::string>{})) env[name] = value;
   for (const auto& [name, value] : parameters.env) env[name] = value;
   return env;
-}
-
-/// As much of the CPU as it may use at all, where sandboxes compete: four quarters weigh as much as a whole.
-std::int64_t weight_for(std::int64_t cpu_millicores) {
-  constexpr std::int64_t kWeightPerCore = 100, kLeast = 1, kMost = 10'000;
-  return std::clamp(cpu_millicores * kWeightPerCore / 1000, kLeast, kMost);
 }
 
 }  // namespace
@@ -111,7 +104,7 @@ SandboxRequest launcher_request(const std::string& id, const json& request, cons
 CgroupLimits limits_of(const Parameters& parameters) {
   CgroupLimits limits;
   limits.cpu_millicores = parameters.cpu_millicores;
-  limits.cpu_weight = parameters.cpu_weight != 0 ? parameters.cpu_weight : weight_for(parameters.cpu_millicores);
+  limits.cpu_weight = parameters.cpu_weight != 0 ? parameters.cpu_weight : cpu_weight_for(parameters.cpu_millicores);
   limits.cpu_idle = parameters.cpu_idle;
   limits.cpuset = parameters.cpuset;
   limits.memory_high_bytes = parameters.memory_high_bytes;

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "sdk/base/unique_fd.hpp"
+#include "sdk/support/spawn_attributes.hpp"
 
 extern char** environ;
 
@@ -58,18 +59,9 @@ Result<pid_t> spawn(const std::string& shim, std::vector<std::string> arguments,
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2(&actions, ready, kReadyFd);  // the copy isn't CLOEXEC
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  // A session of its own: what signals the host's terminal or group must not end sandboxes.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  const OwnSession session;
   pid_t pid = -1;
-  int failed = ::posix_spawn(&pid, shim.c_str(), &actions, &attributes, argv.data(), environment.data());
-  posix_spawnattr_destroy(&attributes);
+  int failed = ::posix_spawn(&pid, shim.c_str(), &actions, session.get(), argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed == 0) return pid;
   return make_error(ErrorCode::failed_precondition, "starting harena-shim '" + shim + "': " + errno_error(failed, "exec").message);

@@ -1,7 +1,5 @@
 #include "plugins/microvm/backend.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
 
 #include "plugins/microvm/errors.hpp"
@@ -16,16 +14,6 @@ constexpr std::int64_t kLockPatienceNs = 2'000'000'000;
 constexpr std::int64_t kVerbPatienceMs = 180'000;
 constexpr std::int64_t kMetricsPatienceMs = 1'000;
 
-/// A predecessor that was killed a moment ago may still be closing its descriptors; the kernel tells nobody when a lock becomes free.
-Result<UniqueFd> lock_patiently(const CgroupTree& cgroups) {
-  const std::int64_t deadline = monotonic_now_ns() + kLockPatienceNs;
-  while (true) {
-    auto held = cgroups.lock();
-    if (held.ok() || held.error().code != ErrorCode::failed_precondition || monotonic_now_ns() >= deadline) return held;
-    ::poll(nullptr, 0, 10);
-  }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<MicrovmBackend>> MicrovmBackend::make(const Call&, Host host, const json& config) {
@@ -39,7 +27,7 @@ Result<MicrovmBackend::Engine*> MicrovmBackend::engine() {
   HARENA_TRY(const auto accelerator, choose_accelerator(settings_.accelerator));
   HARENA_TRY(auto layout, detect_cgroups());
   HARENA_TRY(auto cgroups, CgroupTree::open(layout, settings_.cgroup_parent, settings_.instance));
-  HARENA_TRY(UniqueFd held, lock_patiently(cgroups));
+  HARENA_TRY(UniqueFd held, cgroups.lock_within(kLockPatienceNs));
   if (accelerator.accelerator == Accelerator::tcg) {
     host_.warning("microVMs run under QEMU's emulation, several times slower than with KVM: " + accelerator.why);
   }

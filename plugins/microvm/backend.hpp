@@ -11,7 +11,6 @@
 #include <set>
 #include <string>
 
-#include "plugins/microvm/exit_watcher.hpp"
 #include "plugins/microvm/machine_client.hpp"
 #include "plugins/microvm/parameters.hpp"
 #include "plugins/microvm/sandbox_state.hpp"
@@ -19,6 +18,7 @@
 #include "plugins/microvm/user_pool.hpp"
 #include "sdk/cpp/plugin.hpp"
 #include "sdk/support/cgroup_tree.hpp"
+#include "sdk/support/exit_watcher.hpp"
 
 namespace harena::microvm {
 

@@ -91,7 +91,7 @@ Result<SandboxState> MicrovmBackend::claim(const std::string& id, const json& re
 Result<MicrovmBackend::Groups> MicrovmBackend::make_groups(Engine& engine, const std::string& id, const Parameters& parameters) {
   CgroupLimits limits;
   limits.cpu_millicores = parameters.cpu_millicores;
-  limits.cpu_weight = std::max<std::int64_t>(1, std::min<std::int64_t>(10000, parameters.cpu_millicores / 10));
+  limits.cpu_weight = cpu_weight_for(parameters.cpu_millicores);
   limits.memory_bytes = parameters.memory_bytes + settings_.overhead_bytes;
   limits.pids = kVmmProcesses + 2 * parameters.cpus();
   HARENA_TRY(auto made, engine.cgroups.make_sandbox(id, limits, settings_.allow_missing_limits));

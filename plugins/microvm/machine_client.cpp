@@ -17,6 +17,7 @@
 #include "plugins/microvm/machine/control_server.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/spawn_attributes.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -41,21 +42,12 @@ Result<pid_t> spawn(const std::string& program, const std::string& config, const
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   for (std::size_t i = 0; i < aside.size(); ++i) posix_spawn_file_actions_adddup2(&actions, aside[i].get(), kFirstFd + static_cast<int>(i));
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  // A session of its own: what ends the daemon's session must not end machines.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  const OwnSession session;
   char* argv[] = {const_cast<char*>(program.c_str()), const_cast<char*>("--config"), const_cast<char*>(config.c_str()), nullptr};
   const std::string fault = fault_variable();
   char* environment[] = {const_cast<char*>("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), fault.empty() ? nullptr : const_cast<char*>(fault.c_str()), nullptr};
   pid_t pid = -1;
-  const int failed = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environment);
-  posix_spawnattr_destroy(&attributes);
+  const int failed = ::posix_spawn(&pid, program.c_str(), &actions, session.get(), argv, environment);
   posix_spawn_file_actions_destroy(&actions);
   if (failed == 0) return pid;
   return errno_error(failed, "starting " + program);

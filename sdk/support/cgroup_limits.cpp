@@ -95,6 +95,11 @@ Status set_v2_swap(int group, const CgroupLimits& limits) {
 
 }  // namespace
 
+std::int64_t cpu_weight_for(std::int64_t cpu_millicores) {
+  constexpr std::int64_t kWeightPerCore = 100, kLeast = 1, kMost = 10'000;
+  return std::clamp(cpu_millicores * kWeightPerCore / 1000, kLeast, kMost);
+}
+
 const std::vector<std::string>& cgroup_limit_names() {
   static const std::vector<std::string> kNames = {"cpu",         "cpu_idle", "cpuset", "memory",    "memory_high",
                                                   "swap",        "pids",     "io_weight", "io_bandwidth"};

@@ -24,6 +24,9 @@ struct IoBandwidth {
   bool wanted() const { return read_bps != 0 || write_bps != 0 || read_iops != 0 || write_iops != 0; }
 };
 
+/// As much of the CPU as it may use at all, where sandboxes compete: four quarters weigh as much as a whole. 1 to 10,000.
+std::int64_t cpu_weight_for(std::int64_t cpu_millicores);
+
 /// What a sandbox may use. All that is wanted is enforced, unless the caller allows one to be missing.
 struct CgroupLimits {
   /// CPU time in thousandths of a core (CFS quota over 100 ms); at least 10.

@@ -1,6 +1,7 @@
 #include "sdk/support/cgroup_tree.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -10,6 +11,7 @@
 
 #include "sdk/base/text.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/process.hpp"
 
 namespace harena {
 namespace {
@@ -408,6 +410,15 @@ Result<UniqueFd> CgroupTree::lock() const {
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   return make_error(ErrorCode::failed_precondition,
                     "the cgroup " + parent_ + "/" + instance_name_ + " is served by another process; give each harenad its own instance name");
+}
+
+Result<UniqueFd> CgroupTree::lock_within(std::int64_t patience_ns) const {
+  const std::int64_t deadline = monotonic_now_ns() + patience_ns;
+  while (true) {
+    auto held = lock();
+    if (held.ok() || held.error().code != ErrorCode::failed_precondition || monotonic_now_ns() >= deadline) return held;
+    ::poll(nullptr, 0, 10);
+  }
 }
 
 Status CgroupTree::remove_instance() const {

@@ -96,6 +96,9 @@ class CgroupTree {
   /// Takes the lock of this instance, held as long as the descriptor: two daemons with one instance name would sweep away each
   /// other's sandboxes. failed_precondition when another process has it.
   Result<UniqueFd> lock() const;
+  /// The same, tried again for so long: a predecessor that was killed a moment ago may still be closing its descriptors (or a launcher of it
+  /// hasn't reached its exec), and the kernel tells nobody within a time when a lock becomes free.
+  Result<UniqueFd> lock_within(std::int64_t patience_ns) const;
   /// Removes PARENT/INSTANCE if nothing lives in it (for tests and uninstalling).
   Status remove_instance() const;
 

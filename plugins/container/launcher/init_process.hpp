@@ -30,9 +30,6 @@ struct InitContext {
 /// Runs in the child made by clone3(CLONE_NEWPID | CLONE_NEWNS), with the host's privileges. Never returns.
 [[noreturn]] void run_init(const InitContext& context);
 
-/// The program for InitContext::filter: waiting, exiting, one last packet.
-Result<std::vector<sock_filter>> init_filter();
-
 /// Remembers where argv is, so that init can show a name of its own in /proc/1/cmdline.
 void remember_arguments(int argc, char** argv);
 

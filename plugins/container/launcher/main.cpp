@@ -28,6 +28,7 @@
 #include "plugins/container/launcher/tools_mount.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/sandbox_init.hpp"
 
 namespace harena::container {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "sdk/support/files.hpp"
 #include "sdk/support/mount_api.hpp"
+#include "sdk/support/sandbox_root.hpp"
 
 namespace harena::container {
 namespace {
@@ -45,11 +46,7 @@ Result<std::vector<Kept>> clone_covering(const std::vector<std::string>& roots) 
 /// The new root goes onto `spot`, becomes "/", and everything that was mounted before is let go.
 Status make_root(int root_mount, const std::string& spot) {
   HARENA_TRY_STATUS(attach_mount(root_mount, AT_FDCWD, spot));
-  if (::fchdir(root_mount) != 0) return errno_error(errno, "fchdir to the new root");
-  if (::syscall(SYS_pivot_root, ".", ".") != 0) return errno_error(errno, "pivot_root");
-  if (::umount2(".", MNT_DETACH) != 0) return errno_error(errno, "detach the old root");
-  if (::chdir("/") != 0) return errno_error(errno, "chdir /");
-  return {};
+  return become_root_folder(root_mount);
 }
 
 Status new_mount_namespace() {

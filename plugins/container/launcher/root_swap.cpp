@@ -14,6 +14,7 @@
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/mount_api.hpp"
+#include "sdk/support/sandbox_root.hpp"
 
 namespace harena::container {
 namespace {

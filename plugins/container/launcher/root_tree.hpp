@@ -17,9 +17,6 @@ struct BlankTree {
   UniqueFd proc, sys, dev, scratch;
 };
 
-/// The folder `path` (no leading slash) as someone chrooted in `root` would find it, made with its parents where it isn't.
-Result<UniqueFd> folder_in_root(int root, const std::string& path, std::uint32_t first_id);
-
 /// Call it in the new pid, net, ipc and uts namespaces and in a mount namespace of its own, a copy of the seed. `tools` is a detached
 /// mount, -1: none. `spot`: a folder of the namespace to mount on.
 Result<BlankTree> prepare_tree(const BlankRequest& blank, int tools, const std::string& spot);

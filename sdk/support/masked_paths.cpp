@@ -1,6 +1,6 @@
-#include "plugins/container/launcher/masked_paths.hpp"
+#include "sdk/support/masked_paths.hpp"
 
-namespace harena::container {
+namespace harena {
 
 const std::vector<const char*> kMaskedFiles = {
     "proc/kcore",        "proc/kmsg",       "proc/kpagecgroup", "proc/kpagecount", "proc/kpageflags",
@@ -17,4 +17,4 @@ const std::vector<const char*> kMaskedFolders = {"proc/acpi", "proc/asound", "pr
                                                  "sys/devices/virtual/block"};
 const std::vector<const char*> kReadOnlyFolders = {"proc/sys", "proc/bus", "proc/irq", "proc/sysvipc", "proc/tty"};
 
-}  // namespace harena::container
+}  // namespace harena

@@ -1,13 +1,14 @@
-#include "plugins/container/exit_watcher.hpp"
+#include "sdk/support/exit_watcher.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
-namespace harena::container {
+#include "sdk/base/signal_mask.hpp"
+
+namespace harena {
 
 ExitWatcher::ExitWatcher(OnExit on_exit)
     : on_exit_(std::move(on_exit)), epoll_(::epoll_create1(EPOLL_CLOEXEC)), stop_(::eventfd(0, EFD_CLOEXEC)) {
@@ -26,7 +27,7 @@ Status ExitWatcher::watch(const std::string& sandbox_id, UniqueFd pidfd) {
   std::lock_guard lock(mutex_);
   const std::uint64_t key = next_++;
   epoll_event event{EPOLLIN | EPOLLONESHOT, {.u64 = key}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pidfd.get(), &event) != 0) return errno_error(errno, "watch a shim");
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pidfd.get(), &event) != 0) return errno_error(errno, "watch the process of a sandbox");
   watched_.emplace(key, std::pair(sandbox_id, std::move(pidfd)));
   return {};
 }
@@ -38,10 +39,7 @@ void ExitWatcher::forget(const std::string& sandbox_id) {
 }
 
 void ExitWatcher::run() {
-  // The daemon's signals are for its own threads.
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  block_all_signals();
   while (true) {
     epoll_event event{};
     const int ready = ::epoll_wait(epoll_.get(), &event, 1, -1);
@@ -59,4 +57,4 @@ void ExitWatcher::run() {
   }
 }
 
-}  // namespace harena::container
+}  // namespace harena

@@ -1,5 +1,5 @@
 #pragma once
-// One thread that sleeps until a machine ends, and then says whose it was.
+// One thread that sleeps until the process that keeps a sandbox (its shim, its machine) ends, and then says whose it was.
 
 #include <functional>
 #include <map>
@@ -10,7 +10,7 @@
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
 
-namespace harena::microvm {
+namespace harena {
 
 /// Thread-safe. The callback runs on the watcher's thread, once for each watch, and may call forget.
 class ExitWatcher {
@@ -36,4 +36,4 @@ class ExitWatcher {
   std::thread thread_;
 };
 
-}  // namespace harena::microvm
+}  // namespace harena
