@@ -57,6 +57,12 @@ class Harenad:
                 "instance": instance, "id_base": first_range * 65536, "id_ranges": ranges}}, **frontends()},
         }))
 
+    def edit_config(self, change):
+        """For all its starts from now on; ``change`` gets the configuration to edit."""
+        config = json.loads(self.config.read_text())
+        change(config)
+        self.config.write_text(json.dumps(config))
+
     def spawn(self, program=None):
         """Begins a start without waiting for its end; `program`: another build than the tests'."""
         assert self.process is None

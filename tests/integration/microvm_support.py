@@ -1,7 +1,6 @@
 """A private harenad whose backend microvm has a kernel and an initramfs: made once a session, from what this build has."""
 
 import glob
-import json
 import os
 import shutil
 import subprocess
@@ -52,11 +51,13 @@ def microvm_daemon(folder, **config):
     folder = Path(folder)
     (folder / "guest").mkdir(exist_ok=True)
     daemon = Harenad(folder)
-    document = json.loads(daemon.config.read_text())
-    document["plugins"].pop("e2b", None)
-    document["plugins"]["microvm"] = {"config": {
-        "instance": VM_INSTANCE, "kernel": find_kernel()[0], "initramfs": make_initramfs(folder / "guest"), **config}}
-    daemon.config.write_text(json.dumps(document))
+    initramfs = make_initramfs(folder / "guest")
+
+    def configure(document):
+        document["plugins"].pop("e2b", None)
+        document["plugins"]["microvm"] = {"config": {"instance": VM_INSTANCE, "kernel": find_kernel()[0], "initramfs": initramfs, **config}}
+
+    daemon.edit_config(configure)
     return daemon
 
 

@@ -16,7 +16,7 @@ from tiny_image import make_tiny_image
 def remove_cgroups_of(instance):
     """The instance's own, which a daemon keeps for its next start. One that isn't empty is a leak: rmdir fails."""
     for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
-        if f"/harena/{instance}" in folder:
+        if f"/harena/{instance}/" in folder + "/":  # another instance may begin with the same name
             os.rmdir(folder)
 
 
@@ -33,12 +33,28 @@ def stop_everything(daemon):
             sandbox.stop()
 
 
+def clear_away(daemon):
+    """Ends it, and removes its folder and what the kernel keeps of its instance. Mounts that are left are a leak."""
+    try:
+        daemon.stop()
+    finally:
+        left = [line.split()[1] for line in open("/proc/self/mounts") if str(daemon.folder) in line]
+        for mount in reversed(left):
+            subprocess.run(["umount", "-l", mount], check=False)
+        shutil.rmtree(daemon.folder, ignore_errors=True)
+        remove_cgroups_of(daemon.instance)
+        remove_profile_of(daemon.instance)
+    assert not left, f"mounts were left behind: {left}"
+
+
 @contextlib.contextmanager
-def running_daemon(instance=INSTANCE, first_range=None):
-    """A harenad with its folders, and in the end neither of them nor anything that it made."""
+def running_daemon(instance=INSTANCE, first_range=None, configure=None):
+    """A harenad with its folders, and in the end neither of them nor anything that it made. `configure` may change its configuration first."""
     pytest.importorskip("httpx", reason="the Python package httpx isn't installed, and the SDK stands on it")
     folder = tempfile.mkdtemp(prefix="harena-it-")
     daemon = Harenad(folder, instance, first_range)
+    if configure:
+        daemon.edit_config(configure)
     try:
         daemon.start()
         yield daemon
@@ -46,16 +62,7 @@ def running_daemon(instance=INSTANCE, first_range=None):
             daemon.start()
         stop_everything(daemon)
     finally:
-        try:
-            daemon.stop()
-        finally:
-            left = [line.split()[1] for line in open("/proc/self/mounts") if folder in line]
-            for mount in reversed(left):
-                subprocess.run(["umount", "-l", mount], check=False)
-            shutil.rmtree(folder, ignore_errors=True)
-            remove_cgroups_of(instance)
-            remove_profile_of(instance)
-    assert not left, f"mounts were left behind: {left}"
+        clear_away(daemon)
 
 
 def import_tiny(daemon, folder):

@@ -3,7 +3,6 @@ recovery leaves is counted from outside: cgroups, processes, loop devices, folde
 times each, and 1,000 lives."""
 
 import http.client
-import json
 import os
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 
 from harenad_process import IMAGE, INSTANCE, SOURCE, Harenad
 from http_api import LONG, Api, ApiError
+from running_daemon import remove_cgroups_of
 
 # Beside the daemon of the session: other groups, other ids.
 OWN = INSTANCE + "x"
@@ -71,14 +71,16 @@ def stop_all(api):
 
 
 def own_daemon(folder, pool):
-    daemon = Harenad(folder)
-    config = json.loads(daemon.config.read_text())
+    daemon = Harenad(folder, OWN)
     first = (40_000 + os.getpid() % 1000 * 8) * 65536 % (2**32 - 16 * 65536)
     daemon.lowest = max(first, 65536 * 100)
-    config["plugins"].pop("e2b", None)
-    # Without disks that are ready: a living daemon has some (container_disk_pool_test).
-    config["plugins"]["container"]["config"].update(instance=OWN, id_base=daemon.lowest, id_ranges=8, pool=pool, ready_disks=0)
-    daemon.config.write_text(json.dumps(config))
+
+    def configure(config):
+        config["plugins"].pop("e2b", None)
+        # Without disks that are ready: a living daemon has some (container_disk_pool_test).
+        config["plugins"]["container"]["config"].update(id_base=daemon.lowest, id_ranges=8, pool=pool, ready_disks=0)
+
+    daemon.edit_config(configure)
     daemon.fault = Path(folder) / "fault"
     return daemon
 
@@ -100,9 +102,7 @@ def faulty(monkeypatch, image, request):
     stop_all(Api(daemon))
     daemon.stop()
     shutil.rmtree(folder, ignore_errors=True)
-    for parent, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
-        if f"/harena/{OWN}" in parent:
-            os.rmdir(parent)
+    remove_cgroups_of(OWN)
 
 
 def life(api):

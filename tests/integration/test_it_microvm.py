@@ -15,6 +15,7 @@ import pytest
 import harena
 from harenad_process import IMAGE
 from microvm_support import census, microvm_daemon, remove_groups
+from running_daemon import stop_everything
 from tiny_image import make_tiny_image
 
 LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
@@ -34,9 +35,7 @@ def vms():
             yield daemon
             if daemon.process is None:
                 daemon.start()
-            with daemon.client() as client:
-                for sandbox in client.list(states=["creating", "running", "pausing", "paused", "resuming"]):
-                    sandbox.stop()
+            stop_everything(daemon)
         finally:
             daemon.stop()
         left = census()

@@ -56,10 +56,9 @@ def spring_env(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     daemon = make_daemon({"code-interpreter-v1": dict(TEMPLATE, warm=0)})
-    config = json.loads(daemon.config.read_text())
-    config["plugins"]["e2b"]["config"].update(listen=f"127.0.0.1:{port}", domain=f"{DOMAIN}:{port}", public_url=f"https://{DOMAIN}:{port}",
-                                              tls={"cert": str(folder / "e2b.pem"), "key": str(folder / "e2b.key")})
-    daemon.config.write_text(json.dumps(config))
+    daemon.edit_config(lambda config: config["plugins"]["e2b"]["config"].update(
+        listen=f"127.0.0.1:{port}", domain=f"{DOMAIN}:{port}", public_url=f"https://{DOMAIN}:{port}",
+        tls={"cert": str(folder / "e2b.pem"), "key": str(folder / "e2b.key")}))
     daemon.start()
     try:
         build_interpreter_image(daemon, *(() if LONG else SMALL))

@@ -38,11 +38,12 @@ def daemon(harenad, tmp_path_factory):
     certificates(folder)
     home = tempfile.mkdtemp(prefix="harena-tls-")
     made = type(harenad)(home)
-    config = json.loads(made.config.read_text())
-    del config["plugins"]["container"]  # no sandbox is needed, and another daemon of these tests has its names
-    e2b = config["plugins"]["e2b"]["config"]
-    e2b.update(domain=DOMAIN, tls={"cert": str(folder / "e2b.pem"), "key": str(folder / "e2b.key")})
-    made.config.write_text(json.dumps(config))
+
+    def configure(config):
+        del config["plugins"]["container"]  # no sandbox is needed, and another daemon of these tests has its names
+        config["plugins"]["e2b"]["config"].update(domain=DOMAIN, tls={"cert": str(folder / "e2b.pem"), "key": str(folder / "e2b.key")})
+
+    made.edit_config(configure)
     try:
         made.start()
         made.ca = str(folder / "ca.pem")
