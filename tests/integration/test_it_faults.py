@@ -29,6 +29,16 @@ def cgroups(sandbox):
     return [folder for folder, _, _ in os.walk("/sys/fs/cgroup") if sandbox in folder]
 
 
+def first_error(api, victim, point):
+    """What a caller was told, or None: a worker for files, which is there by then, may answer before the shim's death has reached it."""
+    if point == "file":
+        status, text = api.raw("GET", f"{victim.path}/files?path=/etc/passwd")
+        return None if status < 400 else ApiError(status, text).error
+    with pytest.raises(ApiError) as caught:
+        victim.run("echo output; setsid sleep 300 & sleep 0.1")
+    return caught.value.error
+
+
 @pytest.mark.parametrize("point", POINTS)
 def test_a_crash_of_the_shim_is_the_infrastructures(harenad, api, box, make_box, point):
     victim = make_box(pids=64)
@@ -36,14 +46,8 @@ def test_a_crash_of_the_shim_is_the_infrastructures(harenad, api, box, make_box,
     victim.run("setsid sleep 300 & :")
     folder = run_folder(harenad, victim.id)
     (folder / "fault").write_text(point)
-    with pytest.raises(ApiError) as caught:
-        if point == "file":
-            # The worker, which is there by then, may answer before the shim's death has reached it.
-            status, text = api.raw("GET", f"{victim.path}/files?path=/etc/passwd")
-            if status >= 400:
-                raise ApiError(status, text)
-        victim.run("echo output; setsid sleep 300 & sleep 0.1")
-    assert caught.value.error["cause"] == "infrastructure", caught.value.error
+    error = first_error(api, victim, point)
+    assert error is None or error["cause"] == "infrastructure", error
     view = ended(api, victim.id)
     assert view["state"] == "failed" and view["ending"]["cause"] == "infrastructure", view
     deadline = time.monotonic() + 10

@@ -20,6 +20,11 @@ def main_pid(machine):
     return int(machine.run("systemctl show -P MainPID harenad").check().out)
 
 
+def group_of(machine, box):
+    """Its cgroup: one that was prepared in advance keeps the name that it had then."""
+    return json.loads(cli(machine, f"inspect {box} --json").check().out)[0]["details"]["cgroup"]
+
+
 @pytest.fixture
 def box(installed):
     made = create(installed)
@@ -67,12 +72,12 @@ def test_sandboxes_are_outside_of_the_units_group(installed, box):
     group = installed.run("systemctl show -P ControlGroup harenad").check().out.strip()
     inside = installed.run(f"cat /sys/fs/cgroup{group}/cgroup.procs").check().out.split()
     assert inside == [str(main_pid(installed))]
-    processes = installed.run(f"cat $(find /sys/fs/cgroup/harena -path '*{box}*' -name cgroup.procs)").check().out.split()
+    processes = installed.run(f"cat $(find {group_of(installed, box)} -name cgroup.procs)").check().out.split()
     assert processes and str(main_pid(installed)) not in processes
 
 
 def test_limits_are_in_force_on_cgroup_v2(installed, box):
-    group = installed.run(f"ls -d /sys/fs/cgroup/harena/*/{box}").check().out.strip()
+    group = group_of(installed, box)
     set_to = installed.run(f"cat {group}/memory.max {group}/memory.swap.max {group}/pids.max {group}/cpu.max").check().out.split()
     assert set_to[:2] == ["67108864", "0"] and set_to[2].isdigit() and len(set_to) == 5, (group, set_to)
     said = cli(installed, f"exec {box} -- sh -c 'grep MemTotal /proc/meminfo'").check().out
