@@ -1,5 +1,6 @@
 // snapshot, restore, fork and rollback: machine images (machine/machine_image.hpp) in folders, and machines that start from them.
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // stop and sweep: everything of a machine is found from its id alone, whatever died in between.
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

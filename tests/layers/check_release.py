@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 FAULT_HEADER = re.compile(r'#include "(?:sdk/support|shim)/fault\.hpp"')
+JOINED = re.compile(r'^#include "(/.+)"$', re.MULTILINE)
 DROPPED = {"-DHARENA_FAULTS", "-Winvalid-pch", "-c"}
 
 
@@ -32,18 +33,28 @@ def release_arguments(command):
     return [word for word in kept if not word.endswith("ccache")] + ["-DNDEBUG", "-fsyntax-only"]
 
 
+def sources_of(path):
+    """The file itself, or those that are compiled together in it."""
+    return [Path(name) for name in JOINED.findall(path.read_text())] if "Unity" in path.parts else [path]
+
+
 def concerned(entries):
-    """One entry a file with fault points: the same file in another target has the same text."""
+    """(target's entry, what it compiles) of each file with fault points, once: the same file in another target has the same text."""
     found = {}
     for entry in entries:
-        path = Path(entry["directory"], entry["file"])
-        if "-DHARENA_FAULTS" in entry["command"].split() and FAULT_HEADER.search(path.read_text()):
-            found.setdefault(path, entry)
+        if "-DHARENA_FAULTS" not in entry["command"].split():
+            continue
+        compiled = Path(entry["directory"], entry["file"])
+        for path in sources_of(compiled):
+            if FAULT_HEADER.search(path.read_text()):
+                found.setdefault(path, (entry, compiled))
     return found
 
 
-def check(path, entry):
-    done = subprocess.run(release_arguments(entry["command"]), cwd=entry["directory"], capture_output=True, text=True)
+def check(path, where):
+    entry, compiled = where
+    arguments = [str(path) if Path(entry["directory"], word) == compiled else word for word in release_arguments(entry["command"])]
+    done = subprocess.run(arguments, cwd=entry["directory"], capture_output=True, text=True)
     return "" if done.returncode == 0 else f"{path}: doesn't compile in Release\n{done.stderr}"
 
 
