@@ -28,7 +28,8 @@ run_packages() {
 microvm_packages() { echo qemu-system-x86 e2fsprogs zstd; }
 
 # What makes images: from registries (skopeo) and from the distribution's archive.
-image_packages() { echo skopeo mmdebstrap; }
+# mount: a workspace is compiled over its base.
+image_packages() { echo skopeo mmdebstrap mount; }
 
 # What the tests need beyond that.
 test_packages() {
@@ -36,7 +37,7 @@ test_packages() {
   command -v npm >/dev/null || echo nodejs npm
   # qemu-system-x86: the test VM of tests/system. python3-ipykernel, -jupyter-client, -uvicorn: the code interpreter's service, tested
   # without a sandbox (tests/interpreter).
-  echo libgtest-dev libgmock-dev busybox-static docker-registry python3-protobuf python3-pytest python3-venv python3-pip procps mount git qemu-system-x86 \
+  echo libgtest-dev libgmock-dev busybox-static docker-registry python3-protobuf python3-pytest python3-venv python3-pip procps git qemu-system-x86 \
     python3-ipykernel python3-jupyter-client python3-uvicorn
 }
 
