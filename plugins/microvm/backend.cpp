@@ -45,7 +45,17 @@ Result<json> MicrovmBackend::describe(const Call&) {
               {"needs_image", true}};
 }
 
-Result<json> MicrovmBackend::probe(const Call&) { return probe_host(settings_); }
+Result<json> MicrovmBackend::probe(const Call&) {
+  json found = probe_host(settings_);
+  std::lock_guard lock(engine_mutex_);
+  json& facts = found["facts"];
+  facts["templates"] = settings_.templates ? "auto" : "off";
+  if (!warmth_) return found;
+  facts["standing_by"] = warmth_->warmer->waiting();
+  // Slower creates, not none: a warning.
+  if (const auto problem = warmth_->warmer->problem(); !problem.empty()) facts["warnings"].push_back(problem);
+  return found;
+}
 
 std::optional<MicrovmBackend::Record> MicrovmBackend::record_of(const std::string& id) const {
   std::lock_guard lock(mutex_);

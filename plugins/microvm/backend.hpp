@@ -4,6 +4,7 @@
 // A sandbox is one process harena-machine (machine/), which outlives the daemon and owns the VMM, and the groups of its VMM (by id). The plugin
 // only keeps who they are; whatever died in between, stop(id) finds all of it from the id alone.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,8 @@
 #include "plugins/microvm/machine_client.hpp"
 #include "plugins/microvm/parameters.hpp"
 #include "plugins/microvm/sandbox_state.hpp"
+#include "plugins/microvm/template_store.hpp"
+#include "plugins/microvm/warmer.hpp"
 #include "plugins/microvm/settings.hpp"
 #include "plugins/microvm/user_pool.hpp"
 #include "sdk/cpp/plugin.hpp"
@@ -66,11 +69,43 @@ class MicrovmBackend final : public plugin::BackendPlugin {
     std::vector<std::string> missing;
   };
 
+  /// What a sandbox starts from: nothing (it boots), a machine image, or one that stands by with that.
+  struct Origin {
+    std::string folder = {};
+    std::optional<Spare> spare = {};
+  };
+  /// Templates and machines that stand by, and where they are. Made at the first create, whose folders say where.
+  struct Warmth {
+    std::string home, run;
+    std::unique_ptr<TemplateStore> store;
+    std::mutex making;
+    std::unique_ptr<Warmer> warmer;  // last: it uses all of the above
+  };
+
   Result<Engine*> engine();
-  /// `from`: the machine image that it starts from; empty: it boots.
-  Result<json> create_from(const Call& call, const json& request, const std::string& from);
-  Result<json> create_claimed(const Call& call, Engine& engine, const json& request, const Parameters& parameters, const std::string& from);
-  Result<SandboxState> claim(const std::string& id, const json& request);
+  Result<json> create_from(const Call& call, const json& request, Origin origin);
+  Result<json> create_claimed(const Call& call, Engine& engine, const json& request, const Parameters& parameters, Origin& origin);
+  Result<json> answer_of(const Call& call, Engine& engine, const json& request, const Parameters& parameters, const SandboxState& state,
+                         const std::vector<std::string>& missing, json told);
+  Result<SandboxState> claim(const std::string& id, const json& request, const Origin& origin);
+  std::string vm_dir_of(const std::string& id, const std::string& state_dir) const;
+  CgroupLimits limits_of(const Parameters& parameters) const;
+
+  // warm_creation.cpp
+  bool is_warm(const std::string& name);
+  Result<Warmth*> warmth(const json& request);
+  Result<json> create_warm(const Call& call, const json& request, const Parameters& parameters);
+  Result<TemplateOrder> order_of(const json& request, const Parameters& parameters);
+  Status make_template(Engine& engine, Warmth& warmth, const TemplateOrder& order, const std::function<Status()>& check);
+  Status boot_template(Engine& engine, Warmth& warmth, const TemplateOrder& order, const SandboxState& state, const std::string& name,
+                       const std::function<Status()>& check);
+  Result<Spare> make_spare(Engine& engine, Warmth& warmth, const TemplateOrder& order, const std::string& name,
+                           const std::function<Status()>& check);
+  void end_spare(Engine& engine, Warmth& warmth, Spare spare);
+  Status remove_hidden(Engine& engine, Warmth& warmth, const std::string& name, const ProcessRef& process, std::uint32_t uid);
+  static Status remove_hidden_folders(const Warmth& warmth, const std::string& name);
+  Result<StartedMachine> claim_spare(Engine& engine, MachineConfig config, const Parameters& parameters, Spare& spare,
+                                     std::vector<std::string>& missing);
   Result<Groups> make_groups(Engine& engine, const std::string& id, const Parameters& parameters);
   Result<MachineConfig> machine_config(const Engine& engine, const json& request, const Parameters& parameters, const SandboxState& state,
                                        const std::string& from) const;
@@ -89,6 +124,7 @@ class MicrovmBackend final : public plugin::BackendPlugin {
   std::unique_ptr<Engine> engine_;
   mutable std::mutex mutex_;
   std::map<std::string, Record> records_;
+  std::unique_ptr<Warmth> warmth_;  // last: it uses all of the above
 };
 
 }  // namespace harena::microvm

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "plugins/microvm/backend.hpp"
 #include "plugins/microvm/errors.hpp"
+#include "plugins/microvm/start_command.hpp"
 #include "sdk/base/random.hpp"
 #include "sdk/support/fault.hpp"
 
@@ -43,7 +45,7 @@ Result<std::vector<MachineLayer>> layers_of(const json& request) {
   return layers;
 }
 
-/// Environment of commands: the image's, over which the sandbox's own.
+/// Environment of commands: the image's, over which the parameters', over which the request's own.
 std::map<std::string, std::string> environment_of(const json& request, const Parameters& parameters) {
   std::map<std::string, std::string> env;
   for (const auto& entry : request.value("image_config", json::object()).value("env", std::vector<std::string>{})) {
@@ -51,14 +53,23 @@ std::map<std::string, std::string> environment_of(const json& request, const Par
     if (equals != std::string::npos && equals > 0) env[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   for (const auto& [name, value] : parameters.env) env[name] = value;
+  for (const auto& [name, value] : request.value("env", std::map<std::string, std::string>())) env[name] = value;
   return env;
 }
 
 }  // namespace
 
-Result<json> MicrovmBackend::create(const Call& call, const json& request) { return create_from(call, request, {}); }
+Result<json> MicrovmBackend::create(const Call& call, const json& request) {
+  HARENA_TRY_STATUS(check_id(request.at("sandbox_id").get<std::string>()));
+  HARENA_TRY(const auto parameters, parse_parameters(request.value("params", json::object())));
+  if (settings_.templates && parameters.templates != TemplateUse::none) return create_warm(call, request, parameters);
+  if (parameters.templates == TemplateUse::make) {
+    return make_error(ErrorCode::failed_precondition, "parameter 'template' is \"make\": templates are off in this host's configuration");
+  }
+  return create_from(call, request, {});
+}
 
-Result<json> MicrovmBackend::create_from(const Call& call, const json& request, const std::string& from) {
+Result<json> MicrovmBackend::create_from(const Call& call, const json& request, Origin origin) {
   const auto id = request.at("sandbox_id").get<std::string>();
   HARENA_TRY_STATUS(check_id(id));
   HARENA_TRY(const auto parameters, parse_parameters(request.value("params", json::object())));
@@ -71,30 +82,45 @@ Result<json> MicrovmBackend::create_from(const Call& call, const json& request, 
     std::lock_guard lock(mutex_);
     if (taken || !records_.emplace(id, Record{}).second) return make_error(ErrorCode::already_exists, "sandbox '" + id + "' exists");
   }
-  auto made = create_claimed(call, **ready, request, parameters, from);
+  auto made = create_claimed(call, **ready, request, parameters, origin);
   if (made.ok()) return made;
   (void)remove(**ready, id, 0);
   return of_this_host(std::move(made).error());
 }
 
-Result<SandboxState> MicrovmBackend::claim(const std::string& id, const json& request) {
+std::string MicrovmBackend::vm_dir_of(const std::string& id, const std::string& state_dir) const {
+  if (settings_.memory_dir.empty()) return state_dir + "/vm";
+  return settings_.memory_dir + "/" + settings_.instance + "/machines/" + id;
+}
+
+Result<SandboxState> MicrovmBackend::claim(const std::string& id, const json& request, const Origin& origin) {
   SandboxState state;
   request.at("run_dir").get_to(state.run_dir);
   request.at("state_dir").get_to(state.state_dir);
+  state.vm_dir = vm_dir_of(id, state.state_dir);
   HARENA_TRY(state.boot, boot_id());
-  HARENA_TRY(state.uid, users_.acquire());
+  if (origin.spare) {
+    state.uid = origin.spare->uid;
+    state.machine = origin.spare->process;
+  } else {
+    HARENA_TRY(state.uid, users_.acquire());
+  }
   std::lock_guard lock(mutex_);
   records_[id].state = state;
   return state;
 }
 
-Result<MicrovmBackend::Groups> MicrovmBackend::make_groups(Engine& engine, const std::string& id, const Parameters& parameters) {
+CgroupLimits MicrovmBackend::limits_of(const Parameters& parameters) const {
   CgroupLimits limits;
   limits.cpu_millicores = parameters.cpu_millicores;
   limits.cpu_weight = cpu_weight_for(parameters.cpu_millicores);
   limits.memory_bytes = parameters.memory_bytes + settings_.overhead_bytes;
   limits.pids = kVmmProcesses + 2 * parameters.cpus();
-  HARENA_TRY(auto made, engine.cgroups.make_sandbox(id, limits, settings_.allow_missing_limits));
+  return limits;
+}
+
+Result<MicrovmBackend::Groups> MicrovmBackend::make_groups(Engine& engine, const std::string& id, const Parameters& parameters) {
+  HARENA_TRY(auto made, engine.cgroups.make_sandbox(id, limits_of(parameters), settings_.allow_missing_limits));
   HARENA_TRY(auto platform, engine.cgroups.make_platform(id));
   Groups groups;
   HARENA_TRY(groups.platform, open_procs(platform.fd()));
@@ -107,7 +133,7 @@ Result<MicrovmBackend::Groups> MicrovmBackend::make_groups(Engine& engine, const
 
 Result<MachineConfig> MicrovmBackend::machine_config(const Engine& engine, const json& request, const Parameters& parameters,
                                                      const SandboxState& state, const std::string& from) const {
-  MachineConfig config{.sandbox = request.at("sandbox_id").get<std::string>(), .run_dir = state.run_dir, .vm_dir = state.vm_dir(), .from = from,
+  MachineConfig config{.sandbox = request.at("sandbox_id").get<std::string>(), .run_dir = state.run_dir, .vm_dir = state.vm_dir, .from = from,
                        .qemu = settings_.qemu_path, .firmware_dir = settings_.firmware_dir, .kernel = settings_.kernel, .initramfs = settings_.initramfs};
   config.accelerator = engine.accelerator.accelerator;
   config.cpu_model = settings_.cpu_model;
@@ -128,20 +154,34 @@ Result<MachineConfig> MicrovmBackend::machine_config(const Engine& engine, const
   return config;
 }
 
-Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, const json& request, const Parameters& parameters,
-                                            const std::string& from) {
+Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, const json& request, const Parameters& parameters, Origin& origin) {
   const auto id = request.at("sandbox_id").get<std::string>();
-  HARENA_TRY(auto state, claim(id, request));
-  HARENA_TRY(const auto config, machine_config(engine, request, parameters, state, from));
+  HARENA_TRY(auto state, claim(id, request, origin));
+  HARENA_TRY(const auto config, machine_config(engine, request, parameters, state, origin.folder));
+  std::error_code failed;
+  std::filesystem::create_directories(std::filesystem::path(state.vm_dir).parent_path(), failed);
+  HARENA_TRY_STATUS(make_folder(state.run_dir + "/jail"));
+  if (origin.spare) {
+    std::vector<std::string> missing;
+    HARENA_TRY(auto started, claim_spare(engine, config, parameters, *origin.spare, missing));
+    return answer_of(call, engine, request, parameters, state, missing, std::move(started.told));
+  }
   HARENA_TRY(const auto groups, make_groups(engine, id, parameters));
   fault_point("microvm.create.groups");
-  HARENA_TRY_STATUS(make_folder(state.vm_dir()));
-  HARENA_TRY_STATUS(make_folder(state.run_dir + "/jail"));
+  HARENA_TRY_STATUS(make_folder(state.vm_dir));
   std::vector<int> joins;
   for (const auto& file : groups.joins) joins.push_back(file.get());
-  HARENA_TRY(auto started, start_machine(settings_.machine_path, config, groups.platform.get(), joins, [&call] { return call.check(); }));
+  const CheckCall check = [&call] { return call.check(); };
+  HARENA_TRY(auto started, start_machine(settings_.machine_path, config, groups.platform.get(), joins, check));
   fault_point("microvm.create.started");
   state.machine = started.process;
+  if (origin.folder.empty()) HARENA_TRY_STATUS(run_start_command(state.endpoint(), start_of(request, parameters), check));
+  return answer_of(call, engine, request, parameters, state, groups.missing, std::move(started.told));
+}
+
+Result<json> MicrovmBackend::answer_of(const Call& call, Engine& engine, const json& request, const Parameters& parameters, const SandboxState& state,
+                                       const std::vector<std::string>& missing, json told) {
+  const auto id = request.at("sandbox_id").get<std::string>();
   {
     std::lock_guard lock(mutex_);
     records_[id] = Record{false, state};
@@ -149,11 +189,11 @@ Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, co
   HARENA_TRY_STATUS(call.check());
   HARENA_TRY(UniqueFd process, open_process(state.machine));
   HARENA_TRY_STATUS(engine.watcher->watch(id, std::move(process)));
-  json details = {{"user", parameters.user.empty() ? request.value("image_config", json::object()).value("user", "") : parameters.user},
+  json details = {{"user", start_of(request, parameters).user},
                   {"accelerator", engine.accelerator.accelerator == Accelerator::kvm ? "kvm" : "tcg"},
-                  {"missing_limits", groups.missing},
+                  {"missing_limits", missing},
                   {"machine_pid", state.machine.pid},
-                  {"start", started.told}};
+                  {"start", std::move(told)}};
   return json{{"state", state.encode()}, {"session_endpoint", state.endpoint()}, {"details", details}};
 }
 

@@ -63,7 +63,7 @@ Result<json> MicrovmBackend::snapshot(const Call&, std::string_view sandbox_id, 
 
 Result<json> MicrovmBackend::restore(const Call& call, const json& request) {
   HARENA_TRY(const auto folder, decode_snapshot(request.at("snapshot_state").get<std::string>()));
-  return create_from(call, request, folder);
+  return create_from(call, request, {.folder = folder});
 }
 
 Result<json> MicrovmBackend::fork_children(const Call& call, const json& requests, const std::string& from) {
@@ -71,7 +71,7 @@ Result<json> MicrovmBackend::fork_children(const Call& call, const json& request
   std::atomic<std::size_t> next{0};
   auto work = [&] {
     for (std::size_t i; (i = next++) < requests.size();) {
-      auto made = create_from(call, requests[i], from);
+      auto made = create_from(call, requests[i], {.folder = from});
       results[i] = made.ok() ? std::move(*made) : json{{"error", control_error(made.error())}};
     }
   };
@@ -88,7 +88,7 @@ Result<json> MicrovmBackend::fork(const Call& call, std::string_view sandbox_id,
   const auto record = record_of(id);
   if (!record || record->creating) return unknown_sandbox(id);
   if (requests.empty()) return json::array();
-  HARENA_TRY(const auto folder, ForkFolder::make(record->state.vm_dir()));
+  HARENA_TRY(const auto folder, ForkFolder::make(record->state.vm_dir));
   auto told = ask(id, {{"verb", "snapshot"}, {"folder", folder->path()}});
   if (!told.ok()) return of_this_host(std::move(told).error().during("freezing the source"));
   fault_point("microvm.fork.frozen");

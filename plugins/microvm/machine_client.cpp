@@ -64,7 +64,7 @@ Result<json> read_ready(int fd, const CheckCall& check) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     text.append(bytes, static_cast<std::size_t>(got));
-    if (text.size() > kMaxReadyBytes) break;
+    if (text.ends_with('\n') || text.size() > kMaxReadyBytes) break;
   }
   const json document = json::parse(text, nullptr, false);
   if (document.is_object() && document.contains("ok")) return document["ok"];
@@ -88,10 +88,15 @@ Error nobody(const std::string& why) {
 
 }  // namespace
 
-Result<StartedMachine> start_machine(const std::string& program, const MachineConfig& config, int platform, const std::vector<int>& groups,
-                                     const CheckCall& check) {
+Result<std::string> write_machine_config(const MachineConfig& config) {
   const std::string path = config.vm_dir + "/config.json";
   HARENA_TRY_STATUS(create_file_at(AT_FDCWD, path, config.to_json().dump(), 0600));
+  return path;
+}
+
+Result<StartedMachine> start_machine(const std::string& program, const MachineConfig& config, int platform, const std::vector<int>& groups,
+                                     const CheckCall& check) {
+  HARENA_TRY(const std::string path, write_machine_config(config));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "pipe2");
   UniqueFd ready(ends[0]), theirs(ends[1]);
@@ -101,7 +106,7 @@ Result<StartedMachine> start_machine(const std::string& program, const MachineCo
   theirs.reset();
   auto told = read_ready(ready.get(), check);
   auto process = process_ref(pid);
-  if (told.ok() && process.ok()) return StartedMachine{*process, *std::move(told)};
+  if (told.ok() && process.ok()) return StartedMachine{*process, *std::move(told), std::move(ready)};
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
   return told.ok() ? std::move(process).error() : std::move(told).error();

@@ -8,6 +8,8 @@
 
 #include "plugins/microvm/machine/machine_config.hpp"
 #include "sdk/base/result.hpp"
+#include "sdk/base/unique_fd.hpp"
+#include "sdk/support/cgroup_tree.hpp"
 #include "sdk/support/process.hpp"
 
 namespace harena::microvm {
@@ -17,6 +19,8 @@ using CheckCall = std::function<Status()>;
 struct StartedMachine {
   ProcessRef process;
   json told;  // Machine::start
+  /// Of one that stands by: it ends when this is closed.
+  UniqueFd lifeline;
 };
 
 /// Writes the configuration beside the machine's files, starts harena-machine and waits until its guest is ready. `groups`: files of the
@@ -24,8 +28,14 @@ struct StartedMachine {
 Result<StartedMachine> start_machine(const std::string& program, const MachineConfig& config, int platform, const std::vector<int>& groups,
                                      const CheckCall& check);
 
+/// What a machine that stands by reads at its claim: written to config.vm_dir.
+Result<std::string> write_machine_config(const MachineConfig& config);
+
 /// One verb. Waits for the answer: a verb that began can't be called off. unavailable when nobody listens; deadline_exceeded after
 /// patience_ms (the machine goes on with it).
 Result<json> ask_machine(const std::string& run_dir, const json& request, std::int64_t patience_ms);
+
+/// Ends a machine's process, which takes its VMM along, also one that nobody here knows; then its group goes. Idempotent.
+Status end_machine(const CgroupTree& cgroups, const std::string& id, const ProcessRef& known, std::int64_t deadline_ns);
 
 }  // namespace harena::microvm

@@ -29,6 +29,11 @@ constexpr const char* kSchema = R"({
                 "description": "only {\"mode\": \"none\"} (loopback) so far; everything else is refused"},
     "user": {"type": "string", "default": "", "description": "user of commands that name none; empty: the image's, else root"},
     "readonly_rootfs": {"type": "boolean", "default": false},
+    "template": {"type": "string", "enum": ["auto", "make", "none"], "default": "auto",
+                 "description": "auto: starts from the memory of a machine like it that has booted before, if there is one; make: makes that first if need be; none: boots"},
+    "start_command": {"type": "string", "default": "", "description": "a service that runs before create answers, by the sandbox's shell as 'user'; in a template it runs already"},
+    "ready_command": {"type": "string", "default": "", "description": "repeated until it ends with 0, before create answers; needs start_command"},
+    "ready_timeout_s": {"type": "integer", "minimum": 1, "maximum": 3600, "default": 60, "description": "how long start_command may take to be ready"},
     "gpu": {"type": ["integer", "string", "array"], "description": "not supported: refused"},
     "devices": {"type": "array", "items": {"type": "string"}, "default": [], "description": "not supported: refused"},
     "mounts": {"type": "array", "default": [], "description": "not supported: refused; a machine shares no folder with its host"},
@@ -113,8 +118,18 @@ Status set_text(const std::string& name, const json& value, Parameters& out) {
     out.hostname = text;
     return {};
   }
-  if (text.find('\0') != std::string::npos) return bad(name, value, "a user's name or number");
-  out.user = text;
+  if (text.find('\0') != std::string::npos) return bad(name, value, "a text without NUL");
+  if (name == "start_command") out.start.command = text;
+  if (name == "ready_command") out.start.ready = text;
+  if (name == "user") out.user = text;
+  return {};
+}
+
+Status set_template(const json& value, Parameters& out) {
+  static const std::map<std::string, TemplateUse> kUses = {{"auto", TemplateUse::automatic}, {"make", TemplateUse::make}, {"none", TemplateUse::none}};
+  const auto found = value.is_string() ? kUses.find(value.get<std::string>()) : kUses.end();
+  if (found == kUses.end()) return bad("template", value, "\"auto\", \"make\" or \"none\"");
+  out.templates = found->second;
   return {};
 }
 
@@ -131,8 +146,12 @@ Status set_one(const std::string& name, const json& value, Parameters& out) {
     HARENA_TRY(out.pids, integer(name, value, 4, 4'000'000));
   } else if (name == "open_files") {
     HARENA_TRY(out.open_files, integer(name, value, 16, 1 << 20));
-  } else if (name == "hostname" || name == "user") {
+  } else if (name == "hostname" || name == "user" || name == "start_command" || name == "ready_command") {
     return set_text(name, value, out);
+  } else if (name == "ready_timeout_s") {
+    HARENA_TRY(out.start.ready_timeout_s, integer(name, value, 1, 3600));
+  } else if (name == "template") {
+    return set_template(value, out);
   } else if (name == "env") {
     return set_env(value, out);
   } else if (name == "network") {
@@ -165,6 +184,7 @@ Result<Parameters> parse_parameters(const json& params) {
   }
   Parameters parsed;
   for (const auto& [name, value] : params.items()) HARENA_TRY_STATUS(set_one(name, value, parsed));
+  if (parsed.start.command.empty() && !parsed.start.ready.empty()) return bad("ready_command", parsed.start.ready, "none without 'start_command'");
   return parsed;
 }
 

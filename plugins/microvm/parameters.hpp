@@ -26,6 +26,17 @@ inline constexpr std::int64_t kMaxDiskBytes = 8LL << 40;
 inline constexpr double kMinCpu = 0.05;
 inline constexpr double kMaxCpu = 64;
 
+/// Which templates a create may use: one that is there (else it boots, and one is made behind it), one in any case (made first), or none.
+enum class TemplateUse { automatic, make, none };
+
+/// What runs in a machine before its create answers.
+struct StartSpec {
+  std::string command;  // for /bin/sh; empty: nothing
+  std::string ready;    // repeated until it ends with 0; empty: the command only has to begin
+  std::int64_t ready_timeout_s = 60;
+  std::string user, folder;
+};
+
 struct Parameters {
   std::int64_t cpu_millicores = 1000;
   std::int64_t memory_bytes = kDefaultMemoryBytes;
@@ -36,6 +47,8 @@ struct Parameters {
   std::map<std::string, std::string> env;
   std::string user;  // of commands that name none; empty: the image's
   bool readonly_rootfs = false;
+  TemplateUse templates = TemplateUse::automatic;
+  StartSpec start;  // user and folder are the plugin's to fill in
 
   /// Virtual CPUs: as many as the quota can use.
   int cpus() const { return static_cast<int>((cpu_millicores + 999) / 1000); }

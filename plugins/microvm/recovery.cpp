@@ -18,7 +18,7 @@ struct Ending {
 
 /// What harena-machine wrote down at its end. A guest that powers itself off or panics was ended from inside: the agent's.
 Ending ending_of(const SandboxState& state, const std::string& otherwise) {
-  auto text = read_file_at(AT_FDCWD, state.vm_dir() + "/exit.json");
+  auto text = read_file_at(AT_FDCWD, state.vm_dir + "/exit.json");
   const json document = text.ok() ? json::parse(*text, nullptr, false) : json();
   if (!document.is_object()) return {Cause::infrastructure, otherwise};
   if (document.value("cause_detail", "") == "guest") return {Cause::agent, document.value("detail", "")};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 #include "plugins/microvm/backend.hpp"
 #include "plugins/microvm/errors.hpp"
@@ -19,7 +20,8 @@ constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kRemovePatienceNs = 20'000 * kMs;
 constexpr std::int64_t kMostGraceMs = 600'000;
 
-/// The machine's process, which takes its VMM along; also one that nobody here knows.
+}  // namespace
+
 Status end_machine(const CgroupTree& cgroups, const std::string& id, const ProcessRef& known, std::int64_t deadline_ns) {
   if (auto process = open_process(known); process.ok()) {
     HARENA_TRY_STATUS(signal_process(process->get(), SIGKILL));
@@ -28,8 +30,6 @@ Status end_machine(const CgroupTree& cgroups, const std::string& id, const Proce
   }
   return cgroups.remove_platform(id, deadline_ns);
 }
-
-}  // namespace
 
 Status MicrovmBackend::remove(Engine& engine, const std::string& id, std::int64_t grace_ms) {
   const auto record = record_of(id);
@@ -46,8 +46,9 @@ Status MicrovmBackend::remove(Engine& engine, const std::string& id, std::int64_
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   if (!record) return {};
   if (!state.state_dir.empty()) {
-    HARENA_TRY(UniqueFd folder, open_directory(AT_FDCWD, state.state_dir));
-    HARENA_TRY_STATUS(remove_tree_at(folder.get(), "vm"));
+    const std::filesystem::path vm(state.vm_dir);
+    // The folder above is there as soon as anything was made in it.
+    if (auto folder = open_directory(AT_FDCWD, vm.parent_path()); folder.ok()) HARENA_TRY_STATUS(remove_tree_at(folder->get(), vm.filename()));
   }
   fault_point("microvm.remove.files");
   if (state.uid != 0) users_.release(state.uid);
@@ -73,6 +74,7 @@ Result<json> MicrovmBackend::sweep(const Call&, const std::vector<std::string>& 
   for (const auto& id : found) {
     if (!check_id(id).ok()) continue;  // not a name that we give
     if (auto record = record_of(id); record && record->creating) continue;
+    if (is_warm(id)) continue;
     HARENA_TRY_STATUS(remove(*engine, id, 0));
     removed.push_back(id);
   }

@@ -18,7 +18,7 @@ struct SandboxState {
   std::string run_dir;
   std::string state_dir;
 
-  std::string vm_dir() const { return state_dir + "/vm"; }
+  std::string vm_dir;  // RAM, disks and state
   std::string endpoint() const { return run_dir + "/session.sock"; }
   std::string encode() const;
   /// failed_precondition for another version, data_loss for what encode() can't have made.

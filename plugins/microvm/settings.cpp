@@ -84,6 +84,14 @@ Result<Settings> Settings::parse(const json& config) {
   settings.uids = config.value("uids", kDefaultUids);
   settings.overhead_bytes = config.value("overhead_mib", kDefaultOverheadMib) << 20;
   settings.start_timeout_ms = config.value("start_timeout_s", std::int64_t{120}) * 1000;
+  settings.memory_dir = config.value("memory_dir", "");
+  if (!settings.memory_dir.empty() && settings.memory_dir.front() != '/') {
+    return make_error(ErrorCode::invalid_argument, "memory_dir '" + settings.memory_dir + "': an absolute path is right");
+  }
+  settings.templates = config.value("templates", "auto") == "auto";
+  settings.templates_most = config.value("templates_most", std::size_t{16});
+  settings.ahead = config.value("ahead", std::size_t{1});
+  settings.ahead_idle_s = config.value("ahead_idle_s", std::int64_t{300});
   for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) settings.allow_missing_limits.insert(limit);
   if (settings.machine_path.empty()) settings.machine_path = find_own("harena-machine", X_OK);
   if (settings.qemu_path.empty()) settings.qemu_path = first_that_opens({"/usr/bin/qemu-system-x86_64", "/usr/local/bin/qemu-system-x86_64"}, X_OK);

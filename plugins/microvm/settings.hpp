@@ -41,6 +41,13 @@ inline constexpr std::string_view kSettingsSchema = R"({
     "uids": {"type": "integer", "minimum": 1, "maximum": 1000000, "default": 65536, "description": "how many users; as many machines can live at once"},
     "overhead_mib": {"type": "integer", "minimum": 32, "maximum": 65536, "default": 192,
                      "description": "memory of a VMM beside the guest's, in its cgroup's limit"},
+    "memory_dir": {"type": "string", "default": "", "description": "absolute path of a folder for RAM and disks of machines, and for templates (a fast disk, a tmpfs); empty: beside the sandboxes' own folders. Snapshots go to the state folder: on the same file system they cost nothing"},
+    "templates": {"type": "string", "enum": ["auto", "off"], "default": "auto",
+                  "description": "auto: a machine like one that has booted before starts from that one's memory; off: every machine boots"},
+    "templates_most": {"type": "integer", "minimum": 1, "maximum": 10000, "default": 16, "description": "templates that are kept; those used longest ago go"},
+    "ahead": {"type": "integer", "minimum": 0, "maximum": 64, "default": 1,
+              "description": "machines that stand by, loaded from the templates used last, for the next creates; each takes the memory of a VMM"},
+    "ahead_idle_s": {"type": "integer", "minimum": 1, "maximum": 86400, "default": 300, "description": "after so long without a create those that stand by are given back"},
     "start_timeout_s": {"type": "integer", "minimum": 1, "maximum": 3600, "default": 120, "description": "how long a guest may take to boot"},
     "allow_missing_limits": {"type": "array", "items": {"type": "string", "enum": ["cpu", "memory", "pids"]}, "default": [],
                              "description": "limits that machines may lack where this host can't set them"}
@@ -56,6 +63,11 @@ struct Settings {
   std::uint32_t uids = kDefaultUids;
   std::int64_t overhead_bytes = kDefaultOverheadMib << 20;
   std::int64_t start_timeout_ms = 120'000;
+  std::string memory_dir;
+  bool templates = true;
+  std::size_t templates_most = 16;
+  std::size_t ahead = 1;
+  std::int64_t ahead_idle_s = 300;
   std::set<std::string> allow_missing_limits;
 
   static Result<Settings> parse(const json& config);

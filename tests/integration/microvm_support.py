@@ -55,7 +55,9 @@ def microvm_daemon(folder, **config):
 
     def configure(document):
         document["plugins"].pop("e2b", None)
-        document["plugins"]["microvm"] = {"config": {"instance": VM_INSTANCE, "kernel": find_kernel()[0], "initramfs": initramfs, **config}}
+        # Without templates and machines that stand by, where a test doesn't say otherwise: what runs is what the test made.
+        document["plugins"]["microvm"] = {"config": {"instance": VM_INSTANCE, "kernel": find_kernel()[0], "initramfs": initramfs,
+                                                     "templates": "off", "ahead": 0, **config}}
 
     daemon.edit_config(configure)
     return daemon

@@ -31,6 +31,7 @@ std::string random_bytes(RandomSource& random, std::size_t count) {
 const char* name_of(Machine::State state) {
   switch (state) {
     case Machine::State::starting: return "starting";
+    case Machine::State::standby: return "standing by";
     case Machine::State::running: return "running";
     case Machine::State::paused: return "paused";
     case Machine::State::ended: return "ended";

@@ -43,7 +43,7 @@ using LaunchVmm = std::function<Result<std::unique_ptr<Vmm>>(EventLoop& loop, co
 
 class Machine {
  public:
-  enum class State { starting, running, paused, ended };
+  enum class State { starting, standby, running, paused, ended };
 
   /// `loop`, `random` outlive it. `group_files`: see VmmSpec.
   Machine(EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, LaunchVmm launch);
@@ -51,6 +51,10 @@ class Machine {
 
   /// Boots or starts from config.from, and serves the session endpoint when the guest is ready. Returns what create tells of it.
   Result<json> start();
+
+  /// Of one that stands by: becomes the sandbox of `config`, which is what this one was started with but for who it is and where its folders
+  /// are. Its files are in config.vm_dir already, under the names that they had. What fails ends it.
+  Result<json> claim(MachineConfig config);
 
   // Verbs; each answers with what it has to tell.
   Result<json> pause();
@@ -74,6 +78,9 @@ class Machine {
   // machine_start.cpp
   Result<json> boot();
   Result<json> start_from_image();
+  Result<json> stand_by();
+  Status join_groups(pid_t process);
+  Result<MachineImage> adopt_source();
   Result<json> configure();
   Status make_ram();
   Status make_disk();
@@ -123,6 +130,7 @@ class Machine {
   RandomSource& random_;
   MachineConfig config_;
   std::vector<int> group_files_;
+  std::vector<UniqueFd> claimed_groups_;  // those that group_files_ are, after a claim
   LaunchVmm launch_;
   State state_ = State::starting;
   Error why_ended_;
@@ -134,6 +142,11 @@ class Machine {
   std::string ram_;                // name in vm_dir
   RamMapping mapping_ = RamMapping::shared;
   std::vector<DiskFile> disk_;     // paths are names in vm_dir
+  struct Standby {
+    Prepared prepared;
+    MachineImage image;
+  };
+  std::optional<Standby> standby_;
 };
 
 }  // namespace harena::microvm

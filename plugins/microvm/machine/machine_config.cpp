@@ -5,9 +5,9 @@ namespace harena::microvm {
 json MachineConfig::to_json() const {
   json list = json::array();
   for (const auto& layer : layers) list.push_back({{"digest", layer.digest}, {"path", layer.path}});
-  return {{"sandbox", sandbox}, {"run_dir", run_dir}, {"vm_dir", vm_dir}, {"from", from}, {"qemu", qemu}, {"firmware_dir", firmware_dir},
+  return {{"sandbox", sandbox}, {"run_dir", run_dir}, {"vm_dir", vm_dir}, {"from", from}, {"standby", standby}, {"qemu", qemu}, {"firmware_dir", firmware_dir},
           {"kernel", kernel}, {"initramfs", initramfs}, {"kvm", accelerator == Accelerator::kvm}, {"cpu_model", cpu_model},
-          {"tsc_khz", tsc_khz}, {"cpus", cpus}, {"ram_bytes", ram_bytes}, {"disk_bytes", disk_bytes}, {"layers", list}, {"uid", uid},
+          {"tsc_khz", tsc_khz}, {"cpus", cpus}, {"ram_bytes", ram_bytes}, {"disk_bytes", disk_bytes}, {"layers", list}, {"uid", uid}, {"groups", groups},
           {"hostname", hostname}, {"machine_id", machine_id}, {"env", env}, {"pids", pids}, {"rlimits", rlimits},
           {"readonly_root", readonly_root}, {"start_timeout_ms", start_timeout_ms}};
 }
@@ -20,6 +20,7 @@ Result<MachineConfig> MachineConfig::parse(const std::string& text) {
     from.at("run_dir").get_to(config.run_dir);
     from.at("vm_dir").get_to(config.vm_dir);
     from.at("from").get_to(config.from);
+    from.at("standby").get_to(config.standby);
     from.at("qemu").get_to(config.qemu);
     from.at("firmware_dir").get_to(config.firmware_dir);
     from.at("kernel").get_to(config.kernel);
@@ -34,6 +35,7 @@ Result<MachineConfig> MachineConfig::parse(const std::string& text) {
       config.layers.push_back({layer.at("digest").get<std::string>(), layer.at("path").get<std::string>()});
     }
     from.at("uid").get_to(config.uid);
+    from.at("groups").get_to(config.groups);
     from.at("hostname").get_to(config.hostname);
     from.at("machine_id").get_to(config.machine_id);
     from.at("env").get_to(config.env);

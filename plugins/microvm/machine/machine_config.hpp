@@ -24,6 +24,7 @@ struct MachineConfig {
   std::string run_dir;  // sockets
   std::string vm_dir;   // RAM, disks and state of this machine; its own
   std::string from;     // folder of a machine image to start from; empty: boot
+  bool standby = false;  // with `from`: everything but its first instruction, until it is told whose it is (Machine::claim)
   std::string qemu, firmware_dir, kernel, initramfs;
   Accelerator accelerator = Accelerator::tcg;
   std::string cpu_model = "max";
@@ -33,6 +34,8 @@ struct MachineConfig {
   std::int64_t disk_bytes = 0;  // of the writable disk
   std::vector<MachineLayer> layers;
   std::uint32_t uid = 0;
+  /// Of a claim: files that a thread writes itself into to join the sandbox's groups, in place of the descriptors of the start.
+  std::vector<std::string> groups;
   std::string hostname;
   std::string machine_id;
   std::map<std::string, std::string> env;

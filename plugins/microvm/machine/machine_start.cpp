@@ -19,6 +19,7 @@
 #include "plugins/microvm/machine/ram_delta.hpp"
 #include "sdk/session/tunnel/agent_messages.hpp"
 #include "sdk/support/fault.hpp"
+#include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
 
 namespace harena::microvm {
@@ -73,6 +74,7 @@ Result<json> Machine::start() {
     }
   }));
   HARENA_TRY(names_, FileNames::in(config_.vm_dir));
+  if (config_.standby) return stand_by();
   auto told = config_.from.empty() ? boot() : start_from_image();
   if (told.ok()) {
     HARENA_TRY_STATUS(open_endpoint());
@@ -171,13 +173,61 @@ Status Machine::check_fits(const MachineImage& image) const {
   return {};
 }
 
-Result<json> Machine::start_from_image() {
-  const std::int64_t begun = monotonic_now_ns();
+Result<MachineImage> Machine::adopt_source() {
   HARENA_TRY(const auto image, MachineImage::read(config_.from));
   HARENA_TRY_STATUS(check_fits(image));
-  HARENA_TRY(const auto mine, adopt_image(image, config_.from, config_.vm_dir, names_));
+  HARENA_TRY(auto mine, adopt_image(image, config_.from, config_.vm_dir, names_));
   fault_point("machine.clone.adopted");
   HARENA_TRY_STATUS(mine.write(config_.vm_dir));
+  return mine;
+}
+
+Result<json> Machine::stand_by() {
+  HARENA_TRY(auto image, adopt_source());
+  HARENA_TRY(auto prepared, prepare(image));
+  standby_ = Standby{std::move(prepared), std::move(image)};
+  state_ = State::standby;
+  return json::object();
+}
+
+/// The VMM that stood by, thread by thread: that is what files of v1 take, and those of v2 take it too. It stands still: no thread is made.
+Status Machine::join_groups(pid_t process) {
+  std::vector<int> files;
+  for (const auto& group : config_.groups) {
+    UniqueFd file(::open(group.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file) return errno_error(errno, "opening " + group);
+    files.push_back(file.get());
+    claimed_groups_.push_back(std::move(file));
+  }
+  HARENA_TRY(const auto threads, list_directory(AT_FDCWD, "/proc/" + std::to_string(process) + "/task"));
+  for (int file : files) {
+    for (const auto& thread : threads) {
+      const auto size = static_cast<ssize_t>(thread.size());
+      if (::write(file, thread.data(), thread.size()) != size && errno != ESRCH) return errno_error(errno, "moving a VMM to its group");
+    }
+  }
+  group_files_ = std::move(files);
+  return {};
+}
+
+Result<json> Machine::claim(MachineConfig config) {
+  if (state_ != State::standby) return make_error(ErrorCode::failed_precondition, "the machine doesn't stand by");
+  const std::int64_t begun = monotonic_now_ns();
+  config_ = std::move(config);
+  auto standby = *std::move(standby_);
+  standby_.reset();
+  HARENA_TRY_STATUS(join_groups(standby.prepared.vmm->pid()));
+  fault_point("machine.claimed");
+  HARENA_TRY(json told, go_on(std::move(standby.prepared), standby.image, session::LinkStart::new_epoch));
+  HARENA_TRY_STATUS(open_endpoint());
+  told["start_us"] = (monotonic_now_ns() - begun) / 1000;
+  told["vmm"] = vmm_->version();
+  return told;
+}
+
+Result<json> Machine::start_from_image() {
+  const std::int64_t begun = monotonic_now_ns();
+  HARENA_TRY(const auto mine, adopt_source());
   HARENA_TRY(auto prepared, prepare(mine));
   HARENA_TRY(json told, go_on(std::move(prepared), mine, session::LinkStart::new_epoch));
   told["start_us"] = (monotonic_now_ns() - begun) / 1000;

@@ -1,6 +1,6 @@
 // harena-machine: one microVM. Started by the microvm plugin of harenad, which it outlives.
 //
-// Descriptors: 3 takes the result of the start (JSON, then its end), 4 is cgroup.procs of the group for this process, all further ones
+// Descriptors: 3 takes the result of the start (a line of JSON; while the machine stands by, it ends when nobody reads 3 any more), 4 is cgroup.procs of the group for this process, all further ones
 // are files that a VMM's process writes "0" into to join the sandbox's groups.
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ constexpr int kMostGroups = 16;
 constexpr std::int64_t kPowerOffExtraMs = 5'000;
 
 void say(int fd, const json& document) {
-  const std::string text = document.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   (void)!::write(fd, text.data(), text.size());
 }
 
@@ -39,6 +39,8 @@ class Program {
  private:
   Status begin(const std::string& config_path);
   Result<json> serve(const json& request);
+  Result<json> claim(const std::string& config_path);
+  Status watch_reader();
   void write_end() const;
 
   std::unique_ptr<EventLoop> loop_;
@@ -69,11 +71,29 @@ Status Program::begin(const std::string& config_path) {
   machine_ = std::make_unique<Machine>(*loop_, random_, config_, std::move(groups), launch_qemu);
   HARENA_TRY(json told, machine_->start());
   say(kReadyFd, {{"ok", told}});
-  return {};
+  return watch_reader();
+}
+
+/// A machine that stands by belongs to the daemon that started it, and goes when that dies.
+Status Program::watch_reader() {
+  if (!config_.standby) {
+    ::close(kReadyFd);
+    return {};
+  }
+  return loop_->watch(kReadyFd, 0, [this](std::uint32_t) { leave_ = true; });  // EPOLLERR is always told
+}
+
+Result<json> Program::claim(const std::string& config_path) {
+  HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, config_path));
+  HARENA_TRY(config_, MachineConfig::parse(text));
+  loop_->unwatch(kReadyFd);
+  ::close(kReadyFd);
+  return machine_->claim(config_);
 }
 
 Result<json> Program::serve(const json& request) {
   const std::string verb = request.value("verb", "");
+  if (verb == "claim") return claim(request.value("config", ""));
   if (verb == "status") return machine_->status();
   if (verb == "pause") return machine_->pause();
   if (verb == "resume") return machine_->resume();
@@ -107,11 +127,10 @@ int Program::run(const std::string& config_path) {
     say(kReadyFd, {{"error", control_error(begun.error())}});
     return 1;
   }
-  ::close(kReadyFd);
-  const auto something = [this] { return control_->waiting() || machine_->state() == Machine::State::ended; };
+  const auto something = [this] { return leave_ || control_->waiting() || machine_->state() == Machine::State::ended; };
   while (!leave_) {
     if (!loop_->run_until(something, 0, "a request").ok()) return 1;
-    if (machine_->state() == Machine::State::ended) break;
+    if (leave_ || machine_->state() == Machine::State::ended) break;
     control_->serve([this](const json& request) { return serve(request); });
   }
   if (!leave_) write_end();

@@ -1,0 +1,112 @@
+#include "plugins/microvm/start_command.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <optional>
+
+#include "sdk/session/client/session_client.hpp"
+#include "sdk/support/process.hpp"
+
+namespace harena::microvm {
+namespace {
+
+using namespace session;
+
+constexpr std::uint64_t kTryMs = 10'000;
+constexpr std::chrono::milliseconds kBetweenTries{100};
+
+std::string how(const ExitStatus& exit) {
+  return exit.signal != 0 ? "signal " + std::to_string(exit.signal) : "exit code " + std::to_string(exit.code);
+}
+
+StartRequest request_of(const StartSpec& start, const std::string& shell) {
+  StartRequest request;
+  request.shell = shell;
+  request.user = start.user;
+  request.cwd = start.folder;
+  return request;
+}
+
+class Starter {
+ public:
+  Starter(const std::string& endpoint, const StartSpec& start, const std::function<Status()>& check)
+      : client_(Endpoint::over_unix(endpoint)), start_(start), check_(check) {}
+
+  http::Task<Status> run() {
+    auto request = request_of(start_, start_.command);
+    request.op = "start-command";
+    HARENA_CO_TRY(const auto started, co_await client_.start(std::move(request)));
+    const std::int64_t deadline = monotonic_now_ns() + start_.ready_timeout_s * 1'000'000'000;
+    std::string last = "it wasn't tried";
+    while (!start_.ready.empty()) {
+      HARENA_CO_TRY_STATUS(check_());
+      HARENA_CO_TRY_STATUS(co_await still_well(started.command));
+      HARENA_CO_TRY(const auto exit, co_await run_to_end(request_of(start_, start_.ready)));
+      if (exit.signal == 0 && exit.code == 0) co_return Status();
+      last = how(exit);
+      if (monotonic_now_ns() >= deadline) {
+        co_return make_error(ErrorCode::deadline_exceeded, "the ready command didn't end with 0 within " + std::to_string(start_.ready_timeout_s) +
+                                                               " s; its last " + last);
+      }
+      co_await http::sleep_for(kBetweenTries);
+    }
+    co_return Status();
+  }
+
+  http::Task<Result<ExitStatus>> run_to_end(StartRequest request) {
+    request.timeout_ms = kTryMs;
+    HARENA_CO_TRY(const auto started, co_await client_.start(std::move(request)));
+    HARENA_CO_TRY(const auto info, co_await client_.wait(started.command, 2 * kTryMs));
+    (void)co_await client_.forget(started.command);
+    ExitStatus exit;
+    exit.code = 255;
+    co_return info.exit ? *info.exit : exit;
+  }
+
+ private:
+  http::Task<Status> still_well(std::string command) {
+    HARENA_CO_TRY(const auto info, co_await client_.info(std::move(command)));
+    if (!info.exit || (info.exit->code == 0 && info.exit->signal == 0)) co_return Status();
+    Error ended = make_error(ErrorCode::failed_precondition, "the start command ended with " + how(*info.exit) + " before it was ready");
+    ended.cause = Cause::agent;
+    co_return ended;
+  }
+
+  SessionClient client_;
+  const StartSpec& start_;
+  const std::function<Status()>& check_;
+};
+
+template <class T>
+T await(http::Task<T> task) {
+  boost::asio::io_context io(1);
+  std::optional<T> out;
+  boost::asio::co_spawn(io, http::detail::store_result(std::move(task), out), [](std::exception_ptr) {});
+  io.run();
+  if (out) return std::move(*out);
+  return make_error(ErrorCode::internal, "a start command's conversation broke off");
+}
+
+}  // namespace
+
+StartSpec start_of(const json& request, const Parameters& parameters) {
+  const json image = request.value("image_config", json::object());
+  StartSpec start = parameters.start;
+  start.user = parameters.user.empty() ? image.value("user", "") : parameters.user;
+  start.folder = image.value("workdir", "");
+  return start;
+}
+
+Status run_start_command(const std::string& endpoint, const StartSpec& start, const std::function<Status()>& check) {
+  if (start.command.empty()) return {};
+  Starter starter(endpoint, start, check);
+  return await(starter.run());
+}
+
+void run_nothing(const std::string& endpoint) {
+  const StartSpec start;
+  const std::function<Status()> check = [] { return Status(); };
+  Starter starter(endpoint, start, check);
+  (void)await(starter.run_to_end(request_of(start, "true")));
+}
+
+}  // namespace harena::microvm
