@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source deploy/packages.sh
 as_root_or_explain
-known=(build api batch create containers commands output files idle shim guest e2b)
+known=(build api batch create containers commands output files idle shim guest microvm e2b)
 for name in "$@"; do
   [[ $name == all || " ${known[*]} " == *" $name "* ]] || { echo "error: unknown bench '$name'; known: ${known[*]} all" >&2; exit 1; }
 done
@@ -26,7 +26,7 @@ if wants build; then
 fi
 
 [[ $wanted == build ]] && exit 0
-cmake --build "$build" --target harenad harena harena-shim harena-container-launcher http_bench exec_bench shim_bench microvm_guest_bench beast_files container_create_bench container_floor \
+cmake --build "$build" --target harenad harena harena-shim harena-container-launcher harena-machine harena-guest harena_plugin_microvm_module http_bench exec_bench shim_bench microvm_guest_bench beast_files container_create_bench container_floor \
   harena_plugin_e2b_module harena_plugin_container_module harena_plugin_imagestore-local_module harena_plugin_statestore-sqlite_module >/dev/null
 export HARENA_BUILD_DIR=$build PYTHONPATH=$PWD/sdk/python
 for name in api batch commands output; do
@@ -37,7 +37,12 @@ if wants containers; then /usr/bin/python3 bench/containers_bench.py all; fi
 if wants idle; then /usr/bin/python3 bench/idle_streams.py; fi
 if wants files; then /usr/bin/python3 bench/files/files_bench.py; fi
 if wants shim; then "$build/bin/shim_bench" 2000 1 && "$build/bin/shim_bench" 2000 64; fi
-if wants guest; then HARENA_SOURCE_DIR=$PWD "$build/bin/microvm_guest_bench" 5 200 || [[ $? == 77 ]]; fi
+export HARENA_SOURCE_DIR=$PWD
+if wants guest; then "$build/bin/microvm_guest_bench" 5 200 || [[ $? == 77 ]]; fi
+if wants microvm; then
+  wants guest || "$build/bin/microvm_guest_bench" 5 200 || [[ $? == 77 ]]
+  /usr/bin/python3 bench/microvm_bench.py
+fi
 if wants e2b; then
   # The SDK as the tests have it; pytest for their fixtures.
   venv=$PWD/build/dev/venv

@@ -62,6 +62,16 @@ class Starter {
     co_return info.exit ? *info.exit : exit;
   }
 
+  /// As the API runs a command whose output is read.
+  http::Task<Status> run_attached(StartRequest request) {
+    HARENA_CO_TRY(auto attached, co_await client_.start_attached(std::move(request)));
+    while (true) {
+      HARENA_CO_TRY(const auto event, co_await attached.output.next());
+      if (event.kind == OutputEvent::Kind::end) break;
+    }
+    co_return co_await client_.forget(attached.started.command);
+  }
+
  private:
   http::Task<Status> still_well(std::string command) {
     HARENA_CO_TRY(const auto info, co_await client_.info(std::move(command)));
@@ -106,7 +116,7 @@ void run_nothing(const std::string& endpoint) {
   const StartSpec start;
   const std::function<Status()> check = [] { return Status(); };
   Starter starter(endpoint, start, check);
-  (void)await(starter.run_to_end(request_of(start, "true")));
+  (void)await(starter.run_attached(request_of(start, "true")));
 }
 
 }  // namespace harena::microvm

@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kRunsAhead = 3;
 constexpr std::int64_t kTemplatePatienceMs = 180'000;
 constexpr std::int64_t kHiddenEndPatienceNs = 20'000'000'000;
 
@@ -191,12 +192,17 @@ Result<Spare> MicrovmBackend::make_spare(Engine& engine, Warmth& warmth, const T
     HARENA_TRY_STATUS(make_folders({state.run_dir, state.run_dir + "/jail", state.state_dir, state.vm_dir}));
     HARENA_TRY(auto config, machine_config(engine, order.request, order.parameters, state, *folder));
     config.sandbox = name;
+    config.hostname = "standby";
     config.standby = true;
     HARENA_TRY(const auto blank, engine.cgroups.make_blank(name));
     UniqueFd platform(::openat(blank.platform.fd(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
     UniqueFd sandbox(::openat(blank.sandbox.fd(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
     if (!platform || !sandbox) return errno_error(errno, "opening cgroup.procs");
     HARENA_TRY(auto started, start_machine(settings_.machine_path, config, platform.get(), {sandbox.get()}, check));
+    // What a first command costs is the platform's own code, not yet translated (TCG) or not yet in its pages: that is run here.
+    for (int i = 0; i < kRunsAhead; ++i) run_nothing(state.endpoint());
+    HARENA_TRY(const json stood, ask_machine(state.run_dir, {{"verb", "stand_by"}}, kTemplatePatienceMs));
+    (void)stood;
     return Spare{name, order.key, state.vm_dir, state.run_dir, started.process, std::move(started.lifeline), state.uid};
   }();
   if (!made.ok()) (void)remove_hidden(engine, warmth, name, {}, state.uid);
@@ -227,7 +233,7 @@ Result<StartedMachine> MicrovmBackend::claim_spare(Engine& engine, MachineConfig
   HARENA_TRY(auto groups, engine.cgroups.adopt_blank(spare.name, config.sandbox, limits_of(parameters), settings_.allow_missing_limits));
   missing = std::move(groups.missing);
   HARENA_TRY_STATUS(move_entry(spare.vm_dir, config.vm_dir));
-  HARENA_TRY_STATUS(move_entry(spare.run_dir + "/machine.sock", config.run_dir + "/machine.sock"));
+  for (const char* name : {"/machine.sock", "/session.sock"}) HARENA_TRY_STATUS(move_entry(spare.run_dir + name, config.run_dir + name));
   fault_point("microvm.claim.moved");
   HARENA_TRY(const std::string v2, path_of(groups.v2.get()));
   config.groups.push_back(v2 + "/cgroup.procs");

@@ -1,8 +1,8 @@
 #pragma once
 // Warmer: makes templates and machines that stand by, behind the answers: one at a time, and only while no create is being served.
 //
-// A machine that stands by is loaded from a template and has everything but its first instruction and its name. A create that finds one gives
-// it both. It belongs to this daemon: when that dies, it ends by itself, and the next sweep removes its groups. When nobody has made a
+// A machine that stands by is a clone of a template that has begun to run and stands still, its processes frozen. A create that finds one gives
+// it its own name, entropy, clock and limits, and lets it go on. It belongs to this daemon: when that dies, it ends by itself, and the next sweep removes its groups. When nobody has made a
 // sandbox for a while, those that stand by are ended.
 
 #include <chrono>

@@ -52,8 +52,10 @@ class Machine {
   /// Boots or starts from config.from, and serves the session endpoint when the guest is ready. Returns what create tells of it.
   Result<json> start();
 
+  /// A machine that runs stands still until somebody claims it, its processes frozen.
+  Result<json> stand_by();
   /// Of one that stands by: becomes the sandbox of `config`, which is what this one was started with but for who it is and where its folders
-  /// are. Its files are in config.vm_dir already, under the names that they had. What fails ends it.
+  /// are. Its files and sockets are there already, under the names that they had. What fails ends it.
   Result<json> claim(MachineConfig config);
 
   // Verbs; each answers with what it has to tell.
@@ -78,9 +80,7 @@ class Machine {
   // machine_start.cpp
   Result<json> boot();
   Result<json> start_from_image();
-  Result<json> stand_by();
   Status join_groups(pid_t process);
-  Result<MachineImage> adopt_source();
   Result<json> configure();
   Status make_ram();
   Status make_disk();
@@ -142,11 +142,6 @@ class Machine {
   std::string ram_;                // name in vm_dir
   RamMapping mapping_ = RamMapping::shared;
   std::vector<DiskFile> disk_;     // paths are names in vm_dir
-  struct Standby {
-    Prepared prepared;
-    MachineImage image;
-  };
-  std::optional<Standby> standby_;
 };
 
 }  // namespace harena::microvm

@@ -93,6 +93,7 @@ Result<MachineImage> Machine::capture_and_go_on(const std::string& folder, FileN
       const std::int64_t deadline = monotonic_now_ns() + kStepPatienceNs;
       HARENA_TRY_STATUS(vmm_->stop(deadline));
       HARENA_TRY(auto made, capture(folder, names));
+      told["captured_us"] = now_us() - stopped;
       fault_point("machine.snapshot.captured");
       HARENA_TRY_STATUS(moves ? move_to(std::move(ahead), folder + "/" + made.state) : vmm_->put_overlay(kDiskSerial, path(overlay), deadline));
       disk_ = chain;

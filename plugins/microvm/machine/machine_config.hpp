@@ -24,7 +24,7 @@ struct MachineConfig {
   std::string run_dir;  // sockets
   std::string vm_dir;   // RAM, disks and state of this machine; its own
   std::string from;     // folder of a machine image to start from; empty: boot
-  bool standby = false;  // with `from`: everything but its first instruction, until it is told whose it is (Machine::claim)
+  bool standby = false;  // with `from`: it is to be claimed by a sandbox (Machine::claim), and ends when nobody will
   std::string qemu, firmware_dir, kernel, initramfs;
   Accelerator accelerator = Accelerator::tcg;
   std::string cpu_model = "max";

@@ -74,7 +74,6 @@ Result<json> Machine::start() {
     }
   }));
   HARENA_TRY(names_, FileNames::in(config_.vm_dir));
-  if (config_.standby) return stand_by();
   auto told = config_.from.empty() ? boot() : start_from_image();
   if (told.ok()) {
     HARENA_TRY_STATUS(open_endpoint());
@@ -173,19 +172,10 @@ Status Machine::check_fits(const MachineImage& image) const {
   return {};
 }
 
-Result<MachineImage> Machine::adopt_source() {
-  HARENA_TRY(const auto image, MachineImage::read(config_.from));
-  HARENA_TRY_STATUS(check_fits(image));
-  HARENA_TRY(auto mine, adopt_image(image, config_.from, config_.vm_dir, names_));
-  fault_point("machine.clone.adopted");
-  HARENA_TRY_STATUS(mine.write(config_.vm_dir));
-  return mine;
-}
-
 Result<json> Machine::stand_by() {
-  HARENA_TRY(auto image, adopt_source());
-  HARENA_TRY(auto prepared, prepare(image));
-  standby_ = Standby{std::move(prepared), std::move(image)};
+  if (state_ != State::running) return make_error(ErrorCode::failed_precondition, "the machine doesn't run");
+  HARENA_TRY_STATUS(freeze());
+  HARENA_TRY_STATUS(vmm_->stop(monotonic_now_ns() + kStepPatienceNs));
   state_ = State::standby;
   return json::object();
 }
@@ -214,20 +204,31 @@ Result<json> Machine::claim(MachineConfig config) {
   if (state_ != State::standby) return make_error(ErrorCode::failed_precondition, "the machine doesn't stand by");
   const std::int64_t begun = monotonic_now_ns();
   config_ = std::move(config);
-  auto standby = *std::move(standby_);
-  standby_.reset();
-  HARENA_TRY_STATUS(join_groups(standby.prepared.vmm->pid()));
-  fault_point("machine.claimed");
-  HARENA_TRY(json told, go_on(std::move(standby.prepared), standby.image, session::LinkStart::new_epoch));
-  HARENA_TRY_STATUS(open_endpoint());
-  told["start_us"] = (monotonic_now_ns() - begun) / 1000;
-  told["vmm"] = vmm_->version();
+  auto told = [&]() -> Result<json> {
+    HARENA_TRY_STATUS(join_groups(vmm_->pid()));
+    fault_point("machine.claimed");
+    HARENA_TRY_STATUS(vmm_->run(begun + kStepPatienceNs));
+    HARENA_TRY(json renewed, renew(true));
+    HARENA_TRY_STATUS(thaw());
+    return renewed;
+  }();
+  if (!told.ok()) {
+    fail(told.error());
+    return told;
+  }
+  if (state_ != State::ended) state_ = State::running;
+  (*told)["start_us"] = (monotonic_now_ns() - begun) / 1000;
+  (*told)["vmm"] = vmm_->version();
   return told;
 }
 
 Result<json> Machine::start_from_image() {
   const std::int64_t begun = monotonic_now_ns();
-  HARENA_TRY(const auto mine, adopt_source());
+  HARENA_TRY(const auto image, MachineImage::read(config_.from));
+  HARENA_TRY_STATUS(check_fits(image));
+  HARENA_TRY(const auto mine, adopt_image(image, config_.from, config_.vm_dir, names_));
+  fault_point("machine.clone.adopted");
+  HARENA_TRY_STATUS(mine.write(config_.vm_dir));
   HARENA_TRY(auto prepared, prepare(mine));
   HARENA_TRY(json told, go_on(std::move(prepared), mine, session::LinkStart::new_epoch));
   told["start_us"] = (monotonic_now_ns() - begun) / 1000;

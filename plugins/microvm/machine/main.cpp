@@ -93,6 +93,7 @@ Result<json> Program::claim(const std::string& config_path) {
 
 Result<json> Program::serve(const json& request) {
   const std::string verb = request.value("verb", "");
+  if (verb == "stand_by") return machine_->stand_by();
   if (verb == "claim") return claim(request.value("config", ""));
   if (verb == "status") return machine_->status();
   if (verb == "pause") return machine_->pause();
