@@ -6,7 +6,7 @@ wins, so `sdk/session/client` is a room of its own. A new room needs a line here
 
 _STATE = ["sdk/base", "core/model", "core/contracts"]
 _SDK = ["sdk/abi", "sdk/base", "sdk/cpp", "sdk/digest", "sdk/frontend", "sdk/http", "sdk/loader", "sdk/schema", "sdk/session",
-        "sdk/session/client", "sdk/session/tunnel", "sdk/support"]
+        "sdk/session/client", "sdk/session/tunnel", "sdk/support", "sdk/vmm"]
 
 MAY_USE = {
     "sdk/abi": [],
@@ -15,6 +15,7 @@ MAY_USE = {
     "sdk/digest": ["sdk/base"],
     "sdk/schema": ["sdk/base"],
     "sdk/support": ["sdk/base"],
+    "sdk/vmm": ["sdk/base", "sdk/support"],
     "sdk/http": ["sdk/base", "sdk/json"],  # sdk/json: in the precompiled header
     "sdk/session": ["sdk/base"],
     "sdk/session/tunnel": ["sdk/base", "sdk/session"],

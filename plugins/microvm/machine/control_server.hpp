@@ -1,56 +1,13 @@
 #pragma once
-// The plugin's way to a machine: a SOCK_SEQPACKET socket in the run folder. One packet is a request, one packet its answer, both JSON; then
-// the connection ends. Requests are served one after the other, in the order in which they came; a caller that goes away doesn't end the
-// verb that it asked for.
-//
-//   {"verb": "snapshot", "folder": "..."}   ->   {"ok": {...}}  or  {"error": {"code", "message", "cause", "cause_detail", "retry"}}
+// sdk/vmm/control_server.hpp under the names of this room.
 
-#include <deque>
-#include <functional>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
-
-#include "plugins/microvm/machine/event_loop.hpp"
-#include "sdk/base/result.hpp"
-#include "sdk/base/unique_fd.hpp"
+#include "sdk/vmm/control_server.hpp"
 
 namespace harena::microvm {
 
 using nlohmann::json;
-
-inline constexpr std::size_t kMaxControlBytes = 64 << 10;
-/// Connections that wait; more are refused by closing.
-inline constexpr std::size_t kMaxControlConnections = 64;
-
-class ControlServer {
- public:
-  /// Listens at `path` (mode 0600, peers of this user only).
-  static Result<std::unique_ptr<ControlServer>> listen(EventLoop& loop, const std::string& path);
-  ~ControlServer();
-
-  /// A request is there. (For EventLoop::run_until.)
-  bool waiting() const { return !requests_.empty(); }
-  /// Takes the oldest request, answers with what `verb` returns. Precondition: waiting().
-  void serve(const std::function<Result<json>(const json& request)>& verb);
-
- private:
-  explicit ControlServer(EventLoop& loop) : loop_(loop) {}
-  struct Request {
-    UniqueFd peer;
-    std::string text;
-  };
-  void accept();
-  void on_packet(int fd);
-
-  EventLoop& loop_;
-  UniqueFd listener_;
-  std::map<int, UniqueFd> peers_;
-  std::deque<Request> requests_;
-};
-
-/// The two sides' form of an error.
-json control_error(const Error& error);
-Error error_of_control(const json& document);
+using vmm::ControlServer;
+using vmm::control_error;
+using vmm::error_of_control;
 
 }  // namespace harena::microvm

@@ -1,6 +1,6 @@
 // Against a QEMU that says what the test wants it to.
 
-#include "plugins/microvm/machine/qmp_client.hpp"
+#include "sdk/vmm/qmp_client.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 
 #include "sdk/support/process.hpp"
 
-namespace harena::microvm {
+namespace harena::vmm {
 namespace {
 
 constexpr const char* kGreeting = R"({"QMP": {"version": {"qemu": {"micro": 1, "minor": 2, "major": 7}}, "capabilities": []}})" "\n";
@@ -99,4 +99,4 @@ TEST(QmpClient, AClosedConnectionIsTold) {
 }
 
 }  // namespace
-}  // namespace harena::microvm
+}  // namespace harena::vmm

@@ -1,4 +1,4 @@
-#include "plugins/microvm/machine/qmp_client.hpp"
+#include "sdk/vmm/qmp_client.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace harena::microvm {
+namespace harena::vmm {
 namespace {
 
 Error gone(const std::string& why) { return infrastructure_error(ErrorCode::unavailable, "vmm", "the connection to QEMU: " + why); }
@@ -119,4 +119,4 @@ json QmpClient::last_event(const std::string& name) const {
   return found == events_.end() ? json() : found->second.data;
 }
 
-}  // namespace harena::microvm
+}  // namespace harena::vmm

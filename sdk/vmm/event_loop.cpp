@@ -1,4 +1,4 @@
-#include "plugins/microvm/machine/event_loop.hpp"
+#include "sdk/vmm/event_loop.hpp"
 
 #include <sys/epoll.h>
 
@@ -6,7 +6,7 @@
 
 #include "sdk/support/process.hpp"
 
-namespace harena::microvm {
+namespace harena::vmm {
 
 Result<std::unique_ptr<EventLoop>> EventLoop::make() {
   UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
@@ -49,4 +49,4 @@ Status EventLoop::run_until(const std::function<bool()>& done, std::int64_t dead
   return {};
 }
 
-}  // namespace harena::microvm
+}  // namespace harena::vmm

@@ -1,4 +1,4 @@
-#include "plugins/microvm/machine/control_server.hpp"
+#include "sdk/vmm/control_server.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace harena::microvm {
+namespace harena::vmm {
 namespace {
 
 bool of_this_user(int peer) {
@@ -84,4 +84,4 @@ Error error_of_control(const json& document) {
   return error;
 }
 
-}  // namespace harena::microvm
+}  // namespace harena::vmm
