@@ -113,6 +113,7 @@ class MicrovmBackend final : public plugin::BackendPlugin {
   Result<json> fork_children(const Call& call, const json& requests, const std::string& from);
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
   Status adopt(Engine& engine, const std::string& id, const SandboxState& state);
+  Status revive(Engine& engine, const std::string& id, SandboxState state);
   Result<json> give_up(Engine& engine, const std::string& id, const SandboxState& state, const Error& why);
   std::optional<Record> record_of(const std::string& id) const;
   void on_exit(const std::string& id);

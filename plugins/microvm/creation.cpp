@@ -157,6 +157,7 @@ Result<MachineConfig> MicrovmBackend::machine_config(const Engine& engine, const
 Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, const json& request, const Parameters& parameters, Origin& origin) {
   const auto id = request.at("sandbox_id").get<std::string>();
   HARENA_TRY(auto state, claim(id, request, origin));
+  state.cpu_millicores = parameters.cpu_millicores;
   HARENA_TRY(const auto config, machine_config(engine, request, parameters, state, origin.folder));
   std::error_code failed;
   std::filesystem::create_directories(std::filesystem::path(state.vm_dir).parent_path(), failed);

@@ -2,14 +2,19 @@
 
 #include <fcntl.h>
 
+#include <filesystem>
+
 #include "plugins/microvm/backend.hpp"
 #include "plugins/microvm/errors.hpp"
+#include "plugins/microvm/machine/machine_image.hpp"
+#include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 
 namespace harena::microvm {
 namespace {
 
 constexpr std::int64_t kStatusPatienceMs = 180'000;
+constexpr std::int64_t kReviveEndPatienceNs = 20'000'000'000;
 
 struct Ending {
   Cause cause;
@@ -25,7 +30,59 @@ Ending ending_of(const SandboxState& state, const std::string& otherwise) {
   return {Cause::infrastructure, document.value("detail", otherwise)};
 }
 
+/// Which process a machine has since it was revived; the core's state names the one that it was made with.
+constexpr const char* kSuccessor = "/machine.state";
+
+void read_successor(SandboxState& state) {
+  auto text = read_file_at(AT_FDCWD, state.vm_dir + kSuccessor);
+  if (!text.ok()) return;
+  if (auto later = SandboxState::decode(*text); later.ok() && later->vm_dir == state.vm_dir) state = *std::move(later);
+}
+
+/// What a machine was started with last, for the process that takes its paused image over.
+Result<MachineConfig> config_of(const SandboxState& state) {
+  HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, state.vm_dir + "/config.json"));
+  HARENA_TRY(auto config, MachineConfig::parse(text));
+  config.run_dir = state.run_dir;
+  config.from.clear();
+  config.groups.clear();
+  config.standby = false;
+  config.paused = true;
+  return config;
+}
+
 }  // namespace
+
+/// A machine that was paused is a whole image: another process takes it over, after a reboot too.
+Status MicrovmBackend::revive(Engine& engine, const std::string& id, SandboxState state) {
+  if (state.vm_dir.empty() || state.cpu_millicores == 0) return make_error(ErrorCode::not_found, "too little is known of it");
+  HARENA_TRY(const auto image, MachineImage::read(state.vm_dir));
+  HARENA_TRY_STATUS(image.check_files(state.vm_dir));
+  HARENA_TRY(const auto config, config_of(state));
+  const std::int64_t deadline = monotonic_now_ns() + kReviveEndPatienceNs;
+  HARENA_TRY_STATUS(end_machine(engine.cgroups, id, state.machine, deadline));
+  HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
+  std::error_code failed;
+  std::filesystem::create_directories(state.run_dir + "/jail", failed);
+  users_.acquire_exactly(state.uid);
+  Parameters parameters;
+  parameters.cpu_millicores = state.cpu_millicores;
+  parameters.memory_bytes = config.ram_bytes;
+  HARENA_TRY(const auto groups, make_groups(engine, id, parameters));
+  std::vector<int> joins;
+  for (const auto& file : groups.joins) joins.push_back(file.get());
+  HARENA_TRY(const auto started, start_machine(settings_.machine_path, config, groups.platform.get(), joins, [] { return Status(); }));
+  state.machine = started.process;
+  HARENA_TRY(state.boot, boot_id());
+  fault_point("microvm.revived");
+  HARENA_TRY_STATUS(create_file_at(AT_FDCWD, state.vm_dir + kSuccessor, state.encode(), 0600));
+  {
+    std::lock_guard lock(mutex_);
+    records_[id] = Record{false, state};
+  }
+  HARENA_TRY(UniqueFd process, open_process(state.machine));
+  return engine.watcher->watch(id, std::move(process));
+}
 
 Status MicrovmBackend::adopt(Engine& engine, const std::string& id, const SandboxState& state) {
   if (state.boot.empty()) return make_error(ErrorCode::not_found, "its creation was interrupted");
@@ -61,8 +118,12 @@ Result<json> MicrovmBackend::recover(const Call&, std::string_view sandbox_id, s
     state = record->state;
   } else if (!text.empty()) {
     HARENA_TRY(state, SandboxState::decode(text));
+    read_successor(state);
   }
-  if (auto adopted = adopt(*engine, id, state); !adopted.ok()) return give_up(*engine, id, state, adopted.error());
+  if (auto adopted = adopt(*engine, id, state); !adopted.ok()) {
+    if (revive(*engine, id, state).ok()) return json{{"status", "paused"}, {"session_endpoint", state.endpoint()}};
+    return give_up(*engine, id, state, adopted.error());
+  }
   // A verb that the dead daemon had asked for is finished first: its outcome is what counts.
   const auto status = ask_machine(state.run_dir, {{"verb", "status"}}, kStatusPatienceMs);
   if (!status.ok()) return give_up(*engine, id, state, status.error());
@@ -73,6 +134,11 @@ Result<json> MicrovmBackend::recover(const Call&, std::string_view sandbox_id, s
 void MicrovmBackend::on_exit(const std::string& id) {
   const auto record = record_of(id);
   if (!record) return;
+  auto ready = engine();
+  if (ready.ok() && revive(**ready, id, record->state).ok()) {
+    host_.warning("the process of the paused microVM " + id + " had ended; another one keeps its memory now");
+    return;
+  }
   const Ending ending = ending_of(record->state, "harena-machine ended");
   host_.sandbox_exited(id, ending.cause, ending.detail);
 }

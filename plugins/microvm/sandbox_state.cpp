@@ -6,7 +6,7 @@ using nlohmann::json;
 
 std::string SandboxState::encode() const {
   return json{{"version", kVersion}, {"boot", boot}, {"machine", {machine.pid, machine.start_ticks}}, {"uid", uid}, {"run_dir", run_dir},
-              {"state_dir", state_dir}, {"vm_dir", vm_dir}}.dump();
+              {"state_dir", state_dir}, {"vm_dir", vm_dir}, {"cpu_millicores", cpu_millicores}}.dump();
 }
 
 Result<SandboxState> SandboxState::decode(std::string_view text) {
@@ -23,6 +23,7 @@ Result<SandboxState> SandboxState::decode(std::string_view text) {
     document.at("run_dir").get_to(state.run_dir);
     document.at("state_dir").get_to(state.state_dir);
     state.vm_dir = document.value("vm_dir", state.state_dir + "/vm");
+    state.cpu_millicores = document.value("cpu_millicores", std::int64_t{0});
     return state;
   } catch (const json::exception& e) {
     return make_error(ErrorCode::data_loss, std::string("the state of a sandbox can't be read: ") + e.what());

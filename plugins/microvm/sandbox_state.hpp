@@ -19,6 +19,7 @@ struct SandboxState {
   std::string state_dir;
 
   std::string vm_dir;  // RAM, disks and state
+  std::int64_t cpu_millicores = 0;  // 0: not told; its groups can't be made again
   std::string endpoint() const { return run_dir + "/session.sock"; }
   std::string encode() const;
   /// failed_precondition for another version, data_loss for what encode() can't have made.

@@ -214,6 +214,59 @@ def test_a_daemon_that_is_killed_leaves_machines_alone(vms, api, machine):
     assert [group for group in census()["groups"] if sleeping.id in group] == []
 
 
+def machine_pids(sandbox):
+    """Its processes harena-machine, whoever started them."""
+    return [int(Path(path).parent.name) for path in census()["processes"] if f"/platform/{sandbox.id}" in Path(path).read_text()]
+
+
+def test_a_paused_machine_outlives_its_process(vms, api, machine):
+    lines(machine, "echo kept > /dev/shm/a; echo kept > /root/b")
+    command = machine.start("i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo $i; sleep 0.1; done")
+    machine.pause()
+    for round in range(2):
+        (pid,) = machine_pids(machine)
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while machine_pids(machine) in ([], [pid]):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert machine.refresh().state == "paused"
+    assert lines(machine, "cat /dev/shm/a /root/b") == "kept\nkept\n"
+    assert command.result().stdout.split() == [str(i) for i in range(1, 21)]
+    vms.kill()  # the daemon finds the process that it has now
+    vms.restart()
+    assert lines(machine, "cat /dev/shm/a") == "kept\n"
+
+
+def test_a_paused_machine_outlives_a_reboot(vms, api, machine):
+    lines(machine, "echo kept > /dev/shm/a; echo kept > /root/b")
+    running = make(api)
+    machine.pause()
+    vms.kill()
+    # What a reboot leaves: no process, nothing below /run, no groups.
+    for pid in [*machine_pids(machine), *machine_pids(running)]:
+        os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while census()["processes"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    shutil.rmtree(vms.run)
+    remove_groups()
+    vms.restart()
+    assert machine.refresh().state == "paused" and running.refresh().state == "failed"
+    assert lines(machine, "cat /dev/shm/a /root/b; hostname") == f"kept\nkept\n{machine.id}\n"
+
+
+def test_a_paused_machine_whose_image_is_damaged_is_a_failure_with_a_cause(vms, machine):
+    machine.pause()
+    vms.kill()
+    os.kill(machine_pids(machine)[0], signal.SIGKILL)
+    for file in (vms.state / "sandboxes" / machine.id / "vm").glob("state.*"):
+        file.unlink()
+    vms.restart()
+    assert machine.refresh().state == "failed" and "infrastructure" in str(machine.info.raw)
+
+
 @pytest.mark.parametrize("who", ["vmm", "machine"])
 def test_a_process_that_dies_is_a_failure_with_a_cause(api, who):
     sandbox = make(api)

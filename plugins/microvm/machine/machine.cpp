@@ -144,7 +144,8 @@ Result<json> Machine::pause() {
   fault_point("machine.pause.frozen");
   auto stopped = vmm_->stop(begun + kStepPatienceNs);
   auto image = stopped.ok() ? capture(config_.vm_dir, names_) : Result<MachineImage>(std::move(stopped).error());
-  Status written = image.ok() ? image->write(config_.vm_dir) : Status(image.error());
+  Status written = image.ok() ? image->sync(config_.vm_dir) : Status(image.error());
+  if (written.ok()) written = image->write(config_.vm_dir);
   if (!written.ok()) {
     if (image.ok()) remove_files({image->state, image->delta});
     const Status ran = vmm_->run(monotonic_now_ns() + kStepPatienceNs);
@@ -169,7 +170,9 @@ Result<json> Machine::resume() {
   HARENA_TRY(const auto image, MachineImage::read(config_.vm_dir));
   HARENA_TRY(auto prepared, prepare(image));
   fault_point("machine.resume.prepared");
-  HARENA_TRY(json told, go_on(std::move(prepared), image, session::LinkStart::go_on));
+  const auto link = link_lost_ ? session::LinkStart::new_epoch : session::LinkStart::go_on;
+  HARENA_TRY(json told, go_on(std::move(prepared), image, link, false));
+  link_lost_ = false;
   told["resume_us"] = (monotonic_now_ns() - begun) / 1000;
   return told;
 }

@@ -80,6 +80,7 @@ class Machine {
   // machine_start.cpp
   Result<json> boot();
   Result<json> start_from_image();
+  Result<json> start_paused();
   Status join_groups(pid_t process);
   Result<json> configure();
   Status make_ram();
@@ -95,7 +96,7 @@ class Machine {
   };
   Result<Prepared> prepare(const MachineImage& image);
   /// Its guest goes on here: as a clone (new epoch, all of its identity new), or as itself.
-  Result<json> go_on(Prepared prepared, const MachineImage& image, session::LinkStart start);
+  Result<json> go_on(Prepared prepared, const MachineImage& image, session::LinkStart start, bool clone);
 
   // machine_capture.cpp
   /// Of the VMM that stands still, into `folder`; RAM and disks by links if it isn't this machine's own.
@@ -141,6 +142,7 @@ class Machine {
   FileNames names_;
   std::string ram_;                // name in vm_dir
   RamMapping mapping_ = RamMapping::shared;
+  bool link_lost_ = false;  // what the link had under way ended with an earlier process
   std::vector<DiskFile> disk_;     // paths are names in vm_dir
 };
 

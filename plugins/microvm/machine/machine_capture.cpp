@@ -188,7 +188,8 @@ Result<json> Machine::rollback(const std::string& folder) {
     HARENA_TRY(const auto paused, MachineImage::read(config_.vm_dir));
     old = paused.files();
   }
-  HARENA_TRY(json told, go_on(std::move(*prepared), mine, session::LinkStart::new_epoch));
+  HARENA_TRY(json told, go_on(std::move(*prepared), mine, session::LinkStart::new_epoch, true));
+  link_lost_ = false;
   remove_files(old);
   return told;
 }

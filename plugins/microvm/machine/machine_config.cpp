@@ -5,7 +5,7 @@ namespace harena::microvm {
 json MachineConfig::to_json() const {
   json list = json::array();
   for (const auto& layer : layers) list.push_back({{"digest", layer.digest}, {"path", layer.path}});
-  return {{"sandbox", sandbox}, {"run_dir", run_dir}, {"vm_dir", vm_dir}, {"from", from}, {"standby", standby}, {"qemu", qemu}, {"firmware_dir", firmware_dir},
+  return {{"sandbox", sandbox}, {"run_dir", run_dir}, {"vm_dir", vm_dir}, {"from", from}, {"standby", standby}, {"paused", paused}, {"qemu", qemu}, {"firmware_dir", firmware_dir},
           {"kernel", kernel}, {"initramfs", initramfs}, {"kvm", accelerator == Accelerator::kvm}, {"cpu_model", cpu_model},
           {"tsc_khz", tsc_khz}, {"cpus", cpus}, {"ram_bytes", ram_bytes}, {"disk_bytes", disk_bytes}, {"layers", list}, {"uid", uid}, {"groups", groups},
           {"hostname", hostname}, {"machine_id", machine_id}, {"env", env}, {"pids", pids}, {"rlimits", rlimits},
@@ -21,6 +21,7 @@ Result<MachineConfig> MachineConfig::parse(const std::string& text) {
     from.at("vm_dir").get_to(config.vm_dir);
     from.at("from").get_to(config.from);
     from.at("standby").get_to(config.standby);
+    config.paused = from.value("paused", false);
     from.at("qemu").get_to(config.qemu);
     from.at("firmware_dir").get_to(config.firmware_dir);
     from.at("kernel").get_to(config.kernel);

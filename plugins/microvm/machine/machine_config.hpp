@@ -25,6 +25,7 @@ struct MachineConfig {
   std::string vm_dir;   // RAM, disks and state of this machine; its own
   std::string from;     // folder of a machine image to start from; empty: boot
   bool standby = false;  // with `from`: it is to be claimed by a sandbox (Machine::claim), and ends when nobody will
+  bool paused = false;   // vm_dir is the image of a machine whose process has died while it was paused: it is paused again
   std::string qemu, firmware_dir, kernel, initramfs;
   Accelerator accelerator = Accelerator::tcg;
   std::string cpu_model = "max";

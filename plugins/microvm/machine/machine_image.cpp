@@ -81,6 +81,23 @@ Status MachineImage::write(const std::string& folder) const {
   return {};
 }
 
+Status MachineImage::sync(const std::string& folder) const {
+  for (const auto& name : files()) {
+    UniqueFd file(::open((folder + "/" + name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file) return errno_error(errno, "opening " + name + " of a machine image");
+    if (::fdatasync(file.get()) != 0) return errno_error(errno, "writing " + name + " of a machine image to the disk");
+  }
+  HARENA_TRY(UniqueFd at, open_directory(AT_FDCWD, folder));
+  return ::fsync(at.get()) == 0 ? Status() : Status(errno_error(errno, "writing the folder of a machine image to the disk"));
+}
+
+Status MachineImage::check_files(const std::string& folder) const {
+  for (const auto& name : files()) {
+    if (::access((folder + "/" + name).c_str(), R_OK) != 0) return make_error(ErrorCode::data_loss, "the machine image lacks its file " + name);
+  }
+  return {};
+}
+
 Status MachineImage::forget(const std::string& folder) {
   if (::unlink((folder + "/" + kManifest).c_str()) == 0 || errno == ENOENT) return {};
   return errno_error(errno, "removing a manifest");

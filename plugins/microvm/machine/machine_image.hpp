@@ -39,6 +39,10 @@ struct MachineImage {
   /// From now on the folder is none. Idempotent.
   static Status forget(const std::string& folder);
   std::vector<std::string> files() const;
+  /// Its files are on the disk, whatever happens to the host. The manifest (write) is a name that comes after them.
+  Status sync(const std::string& folder) const;
+  /// data_loss names a file that isn't there.
+  Status check_files(const std::string& folder) const;
 };
 
 /// Gives `to` a name for the file `from`, or a copy where that can't be (another file system, too many links).

@@ -74,7 +74,7 @@ Result<json> Machine::start() {
     }
   }));
   HARENA_TRY(names_, FileNames::in(config_.vm_dir));
-  auto told = config_.from.empty() ? boot() : start_from_image();
+  auto told = config_.paused ? start_paused() : config_.from.empty() ? boot() : start_from_image();
   if (told.ok()) {
     HARENA_TRY_STATUS(open_endpoint());
   } else if (!console_text_.empty()) {
@@ -222,6 +222,17 @@ Result<json> Machine::claim(MachineConfig config) {
   return told;
 }
 
+Result<json> Machine::start_paused() {
+  HARENA_TRY(const auto image, MachineImage::read(config_.vm_dir));
+  HARENA_TRY_STATUS(check_fits(image));
+  ram_ = image.ram;
+  disk_ = image.disk;
+  mapping_ = RamMapping::own_copy;
+  link_lost_ = true;
+  state_ = State::paused;
+  return json::object();
+}
+
 Result<json> Machine::start_from_image() {
   const std::int64_t begun = monotonic_now_ns();
   HARENA_TRY(const auto image, MachineImage::read(config_.from));
@@ -230,7 +241,7 @@ Result<json> Machine::start_from_image() {
   fault_point("machine.clone.adopted");
   HARENA_TRY_STATUS(mine.write(config_.vm_dir));
   HARENA_TRY(auto prepared, prepare(mine));
-  HARENA_TRY(json told, go_on(std::move(prepared), mine, session::LinkStart::new_epoch));
+  HARENA_TRY(json told, go_on(std::move(prepared), mine, session::LinkStart::new_epoch, true));
   told["start_us"] = (monotonic_now_ns() - begun) / 1000;
   told["vmm"] = vmm_->version();
   return told;
@@ -264,8 +275,7 @@ Result<Machine::Prepared> Machine::prepare(const MachineImage& image) {
   return std::move(filled).error().during("starting a VMM from a machine's state");
 }
 
-Result<json> Machine::go_on(Prepared prepared, const MachineImage& image, session::LinkStart start) {
-  const bool clone = start == session::LinkStart::new_epoch;
+Result<json> Machine::go_on(Prepared prepared, const MachineImage& image, session::LinkStart start, bool clone) {
   // From here on the folder is no image any more: its disk is written.
   HARENA_TRY_STATUS(MachineImage::forget(config_.vm_dir));
   disk_ = std::move(prepared.disk);
