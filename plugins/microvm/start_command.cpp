@@ -1,8 +1,6 @@
 #include "plugins/microvm/start_command.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <optional>
-
+#include "sdk/session/client/run_blocking.hpp"
 #include "sdk/session/client/session_client.hpp"
 #include "sdk/support/process.hpp"
 
@@ -86,16 +84,6 @@ class Starter {
   const std::function<Status()>& check_;
 };
 
-template <class T>
-T await(http::Task<T> task) {
-  boost::asio::io_context io(1);
-  std::optional<T> out;
-  boost::asio::co_spawn(io, http::detail::store_result(std::move(task), out), [](std::exception_ptr) {});
-  io.run();
-  if (out) return std::move(*out);
-  return make_error(ErrorCode::internal, "a start command's conversation broke off");
-}
-
 }  // namespace
 
 StartSpec start_of(const json& request, const Parameters& parameters) {
@@ -109,14 +97,14 @@ StartSpec start_of(const json& request, const Parameters& parameters) {
 Status run_start_command(const std::string& endpoint, const StartSpec& start, const std::function<Status()>& check) {
   if (start.command.empty()) return {};
   Starter starter(endpoint, start, check);
-  return await(starter.run());
+  return run_blocking(starter.run());
 }
 
 void run_nothing(const std::string& endpoint) {
   const StartSpec start;
   const std::function<Status()> check = [] { return Status(); };
   Starter starter(endpoint, start, check);
-  (void)await(starter.run_attached(request_of(start, "true")));
+  (void)run_blocking(starter.run_attached(request_of(start, "true")));
 }
 
 }  // namespace harena::microvm

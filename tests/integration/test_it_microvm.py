@@ -6,14 +6,16 @@ The long forms (200 pauses, forks of 16, two minutes of standing still) run with
 import os
 import signal
 import shutil
+import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import harena
-from harenad_process import IMAGE
+from harenad_process import IMAGE, SOURCE
 from microvm_support import census, microvm_daemon, remove_groups
 from running_daemon import stop_everything
 from tiny_image import make_tiny_image
@@ -265,6 +267,88 @@ def test_a_paused_machine_whose_image_is_damaged_is_a_failure_with_a_cause(vms, 
         file.unlink()
     vms.restart()
     assert machine.refresh().state == "failed" and "infrastructure" in str(machine.info.raw)
+
+
+def hashes(sandbox):
+    return lines(sandbox, "cd /root && find . -type f | sort | xargs -r sha256sum")
+
+
+def test_rounds_of_writing_pausing_and_resuming_keep_every_file(machine):
+    for number in range(10 if LONG else 3):
+        lines(machine, f"dd if=/dev/urandom of=/root/{number} bs=64k count={number + 1} 2>/dev/null; [ -e /root/0 ] && echo {number} >> /root/0")
+        before = hashes(machine)
+        machine.pause()
+        assert hashes(machine) == before  # use resumes it
+
+
+def at_once(*calls):
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.exception() for future in [pool.submit(call) for call in calls]]
+
+
+def test_verbs_that_meet(api, machine):
+    """The loser of two verbs is told so, or has nothing to do; the machine is one of what they wanted, and works."""
+    for verbs in ((machine.pause, machine.pause), (machine.resume, machine.resume), (machine.pause, machine.resume), (machine.fork, machine.pause)):
+        for failure in at_once(*verbs):
+            assert failure is None or isinstance(failure, harena.HarenaError), failure
+        assert machine.refresh().state in ("running", "paused")
+        assert lines(machine, "echo well") == "well\n"
+    for sandbox in api.list(states=["running", "paused"]):
+        if sandbox.id != machine.id:
+            sandbox.stop()
+
+
+def test_a_stop_in_the_middle_of_a_pause(api):
+    for _ in range(5 if LONG else 2):
+        doomed = make(api)
+        failures = at_once(doomed.pause, doomed.stop)
+        assert failures[1] is None, failures
+        assert wait_state(doomed, "stopped") and [group for group in census()["groups"] if doomed.id in group] == []
+
+
+def test_paused_ones_are_deleted_after_a_restart(vms, api):
+    before = census()
+    made = [make(api)]
+    made += made[0].fork(count=49 if LONG else 2)
+    for one in made:
+        one.pause()
+    vms.kill()
+    vms.restart()
+    for one in made:
+        one.stop()
+    after = census()
+    assert after["groups"] == before["groups"] and after["mounts"] == before["mounts"] and len(after["processes"]) == len(before["processes"])
+    assert not [one.id for one in made if (vms.state / "sandboxes" / one.id).exists()]
+
+
+def test_a_web_server_goes_on_in_every_fork(machine):
+    lines(machine, "mkdir -p /tmp/www; echo served > /tmp/www/index.html; httpd -p 127.0.0.1:8080 -h /tmp/www")
+    children = machine.fork(count=3)
+    for one in (machine, *children):
+        assert lines(one, "wget -qO- http://127.0.0.1:8080/index.html") == "served\n"
+    lines(children[0], "echo mine > /tmp/www/index.html")
+    assert lines(machine, "wget -qO- http://127.0.0.1:8080/index.html") == "served\n"
+    for child in children:
+        child.stop()
+
+
+def test_a_snapshot_outlives_the_retag_of_its_image(vms, api, machine):
+    lines(machine, "echo kept > /dev/shm/a")
+    snapshot = machine.snapshot()
+    make_tiny_image(Path(vms.folder) / "tiny2")
+    (Path(vms.folder) / "tiny2" / "marker").write_text("another image")
+    api.images.import_image(IMAGE, folder=str(Path(vms.folder) / "tiny2"))
+    restored = api.create(harena.MicroVMArgs(snapshot=snapshot.id))
+    assert lines(restored, "cat /dev/shm/a; ls /marker 2>/dev/null; true") == "kept\n"
+    restored.stop()
+
+
+def test_the_search_of_the_examples(vms, api):
+    sys.path.insert(0, str(SOURCE / "examples"))
+    import tree_search
+
+    value, path = tree_search.search(api, IMAGE, 24, 3)
+    assert value == 24 and path == ["value + 7", "value * 3"]
 
 
 @pytest.mark.parametrize("who", ["vmm", "machine"])
