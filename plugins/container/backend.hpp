@@ -80,7 +80,7 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
   /// The layers that a source was frozen to; `pin` uses them.
   struct FrozenSource {
     std::vector<FrozenLayer> layers;
-    std::string how;  // "frozen": the upper became a layer; "copied": commands run, or it is on a disk of its own; "shared": nothing new
+    std::string how;  // "frozen": the upper became a layer; "copied": commands run, or it has a disk of its own or a quota; "shared": nothing new
     std::int64_t copied_bytes = 0;
   };
 

@@ -107,7 +107,6 @@ Result<ContainerBackend::FrozenSource> ContainerBackend::freeze_source(const Cal
   const auto record = record_of(id);
   if (!record || record->creating || record->ended) return unknown_sandbox(id);
   const SandboxState& state = record->state;
-  HARENA_TRY_STATUS(engine.disks->check_separable({state.state_dir, state.first_id}));
   auto& layers = layers_beside(state.state_dir);
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
   HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir));
@@ -121,7 +120,8 @@ Result<ContainerBackend::FrozenSource> ContainerBackend::freeze_source(const Cal
     HARENA_TRY_STATUS(layers.add_user(root.record().now.frozen, pin));
     return FrozenSource{root.record().now.frozen, "shared", 0};
   }
-  if (!idle || state.layer_paths.empty()) return copy_source(call, state, root, pin);
+  const bool counted = engine.disks->counted({state.state_dir, state.first_id});
+  if (!idle || counted || state.layer_paths.empty()) return copy_source(call, state, root, pin);
   HARENA_TRY_STATUS(root.freeze(pin, [&call] { return call.check(); }));
   HARENA_TRY_STATUS(layers.add_user(root.record().now.frozen, pin));
   return FrozenSource{root.record().now.frozen, "frozen", 0};
@@ -206,7 +206,6 @@ Status ContainerBackend::roll_back(const Call&, Engine& engine, const std::strin
   if (!record || record->creating || record->ended) return unknown_sandbox(id);
   const SandboxState& state = record->state;
   if (state.layer_paths.empty()) return make_error(ErrorCode::failed_precondition, "the sandbox was made by an older release");
-  HARENA_TRY_STATUS(engine.disks->check_separable({state.state_dir, state.first_id}));
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
   HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir));
   RootChange root(*engine.launcher, layers_beside(state.state_dir), id, state);

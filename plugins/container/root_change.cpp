@@ -10,6 +10,7 @@
 #include "plugins/container/layer_copy.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/project_quota.hpp"
 
 namespace harena::container {
 namespace {
@@ -105,6 +106,8 @@ Status RootChange::make_upper(const RootState& root) const {
   HARENA_TRY(UniqueFd work, ensure_directory(folder.get(), root.work, 0755));
   if (::fchown(work.get(), state_.first_id, state_.first_id) != 0) return errno_error(errno, "chown the work folder");
   HARENA_TRY(UniqueFd upper, ensure_directory(folder.get(), root.upper, 0755));
+  HARENA_TRY(UniqueFd before, open_directory(AT_FDCWD, upper_path()));
+  for (const UniqueFd* made : {&upper, &work}) HARENA_TRY_STATUS(follow_project(before.get(), made->get()));
   std::string like = upper_path();
   IdShift shift;
   if (record_.next->becomes.empty() && !root.frozen.empty()) {

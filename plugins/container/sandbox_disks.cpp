@@ -128,12 +128,7 @@ Status SandboxDisks::resize(const DiskPlace& place, std::int64_t bytes, std::int
   return quota->set(place.first_id, limits_for(bytes, inodes));
 }
 
-Status SandboxDisks::check_separable(const DiskPlace& place) const {
-  if (!quota_of(place)) return {};
-  return make_error(ErrorCode::failed_precondition,
-                    "a sandbox whose disk is a project quota can't be snapshotted, forked or rolled back; with the plugin's setting "
-                    "\"disk\": \"image\" it can");
-}
+bool SandboxDisks::counted(const DiskPlace& place) const { return quota_of(place).has_value(); }
 
 std::optional<ProjectUsage> SandboxDisks::usage(const DiskPlace& place) const {
   const auto quota = quota_of(place);

@@ -40,8 +40,8 @@ class SandboxDisks {
   Status resize(const DiskPlace& place, std::int64_t bytes, std::int64_t inodes) const;
   /// Before a resize changes anything else: whether it can be that small. As resize has it.
   Status check_size(const DiskPlace& place, std::int64_t bytes) const;
-  /// failed_precondition for a quota: the folder of a next root would count for nobody, and a layer made of this one for somebody else.
-  Status check_separable(const DiskPlace& place) const;
+  /// Whether its files count for a quota: then they stay where they are, since a file that is moved goes on counting.
+  bool counted(const DiskPlace& place) const;
   /// What a quota counts; nullopt for an image and for none.
   std::optional<ProjectUsage> usage(const DiskPlace& place) const;
   /// The quota is nobody's any more. Idempotent.

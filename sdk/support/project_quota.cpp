@@ -34,6 +34,14 @@ Result<fsxattr> attributes_of(int file) {
   return errno_error(errno, "FS_IOC_FSGETXATTR");
 }
 
+Status give_project(int folder, std::uint32_t project) {
+  HARENA_TRY(fsxattr attributes, attributes_of(folder));
+  attributes.fsx_projid = project;
+  attributes.fsx_xflags |= FS_XFLAG_PROJINHERIT;
+  if (::ioctl(folder, FS_IOC_FSSETXATTR, &attributes) == 0) return {};
+  return errno_error(errno, "give a folder the project " + std::to_string(project));
+}
+
 }  // namespace
 
 Result<ProjectQuota> ProjectQuota::open(const std::string& folder) {
@@ -47,11 +55,13 @@ Result<ProjectQuota> ProjectQuota::open(const std::string& folder) {
 }
 
 Status ProjectQuota::assign(int folder, std::uint32_t project) const {
-  HARENA_TRY(fsxattr attributes, attributes_of(folder));
-  attributes.fsx_projid = project;
-  attributes.fsx_xflags |= FS_XFLAG_PROJINHERIT;
-  if (::ioctl(folder, FS_IOC_FSSETXATTR, &attributes) == 0) return {};
-  return errno_error(errno, "give a folder the project " + std::to_string(project));
+  return give_project(folder, project);
+}
+
+Status follow_project(int from, int to) {
+  fsxattr attributes{};
+  if (::ioctl(from, FS_IOC_FSGETXATTR, &attributes) != 0 || attributes.fsx_projid == 0) return {};
+  return give_project(to, attributes.fsx_projid);
 }
 
 Result<std::uint32_t> ProjectQuota::project_of(int file) const {

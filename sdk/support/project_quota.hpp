@@ -46,4 +46,8 @@ class ProjectQuota {
   UniqueFd folder_;
 };
 
+/// What is made below the folder `to` counts from now on for the project that `from` counts for; for none where that has none, and where the
+/// file system has no projects.
+Status follow_project(int from, int to);
+
 }  // namespace harena

@@ -98,6 +98,42 @@ TEST_F(Quota, NothingIsLeftOfIt) {
   EXPECT_EQ(quota_->usage(own)->inodes, 0);
 }
 
+TEST_F(Quota, AChildPaysForItselfAlone) {
+  const std::string id = made({{"disk", "64MiB"}});
+  const std::uint32_t own = last_["details"]["first_id"];
+  ASSERT_EQ(backend_->shell(id, "dd if=/dev/zero of=/held bs=1M count=40 2>/dev/null").exit, 0);
+  const std::string child = new_id();
+  const auto forked = backend_->fork(id, {child}, {{"disk", "64MiB"}});
+  ASSERT_EQ(forked.status, HARENA_OK) << forked.message;
+  EXPECT_EQ(forked.result.at(0).value(json::json_pointer("/details/fork/how"), ""), "copied");
+  const std::uint32_t childs = forked.result.at(0).at("details").at("first_id");
+  ASSERT_NE(childs, own);
+  EXPECT_EQ(project((backend_->state_dir(child) / "u").string()), childs);
+  EXPECT_LT(backend_->usage(child).result.value("disk_bytes", std::int64_t{-1}), 4 * kMiB);
+  EXPECT_EQ(backend_->shell(child, "stat -c %s /held; dd if=/dev/zero of=/more bs=1M count=50 2>/dev/null && echo fits").output, "41943040\nfits\n");
+  EXPECT_NE(backend_->shell(child, "dd if=/dev/zero of=/toomuch bs=1M count=30 2>/dev/null").exit, 0);
+  EXPECT_NE(backend_->shell(id, "dd if=/dev/zero of=/toomuch bs=1M count=30 2>/dev/null").exit, 0) << "the source pays for what it wrote";
+}
+
+TEST_F(Quota, HoldsInTheRootOfARollback) {
+  const std::string id = made({{"disk", "64MiB"}});
+  const std::uint32_t own = last_["details"]["first_id"];
+  ASSERT_EQ(backend_->shell(id, "dd if=/dev/zero of=/held bs=1M count=20 2>/dev/null").exit, 0);
+  const std::string name = new_id();
+  const auto taken = backend_->snapshot(id, name);
+  ASSERT_EQ(taken.status, HARENA_OK) << taken.message;
+  ASSERT_EQ(backend_->shell(id, "rm /held; dd if=/dev/zero of=/more bs=1M count=50 2>/dev/null").exit, 0);
+  const auto back = backend_->rollback(id, taken.result.at("state"));
+  ASSERT_EQ(back.status, HARENA_OK) << back.message;
+  EXPECT_EQ(backend_->shell(id, "ls /more 2>/dev/null; stat -c %s /held").output, "20971520\n");
+  EXPECT_EQ(project((backend_->state_dir(id) / "u1").string()), own);
+  EXPECT_LT(backend_->usage(id).result.value("disk_bytes", std::int64_t{-1}), 4 * kMiB);
+  EXPECT_EQ(backend_->shell(id, "dd if=/dev/zero of=/again bs=1M count=50 2>/dev/null && mv /again /moved && echo fits").output, "fits\n");
+  EXPECT_NE(backend_->shell(id, "dd if=/dev/zero of=/toomuch bs=1M count=30 2>/dev/null").exit, 0);
+  EXPECT_EQ(backend_->stop(id).status, HARENA_OK);
+  EXPECT_EQ(backend_->drop_snapshot(name).status, HARENA_OK);
+}
+
 TEST(QuotaSetting, IsRefusedWhereThereAreNone) {
   if (!Backend::why_not().empty()) GTEST_SKIP() << Backend::why_not();
   Backend backend(json{{"disk", "project-quota"}});
