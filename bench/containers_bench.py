@@ -29,8 +29,9 @@ SOURCE = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ["HARENA_BUILD_DIR"])
 sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "sdk" / "python")]
 
-from conftest import IMAGE, Harenad, remove_own_cgroups, stop_everything  # noqa: E402
+from harenad_process import IMAGE, Harenad  # noqa: E402
 from http_api import Api  # noqa: E402
+from running_daemon import remove_cgroups_of, stop_everything  # noqa: E402
 
 KEEP_RATIO_OF_FLOOR, KEEP_RATIO_OF_RUNC, KEEP_RATIO_OF_CREATE = 3.0, 3.0, 1.3
 
@@ -377,7 +378,7 @@ def main():
         stop_everything(daemon)
         daemon.stop()
         shutil.rmtree(folder, ignore_errors=True)
-        remove_own_cgroups()
+        remove_cgroups_of(daemon.instance)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "bench")]
 
-from conftest import IMAGE, Harenad, remove_own_cgroups, stop_everything  # noqa: E402
+from harenad_process import IMAGE, Harenad  # noqa: E402
+from running_daemon import remove_cgroups_of, stop_everything  # noqa: E402
 from http_api import Api, resident_bytes, shim_of  # noqa: E402
 from service_bench import import_tiny_image  # noqa: E402
 
@@ -66,7 +67,7 @@ def main(count):
         stop_everything(daemon)
     finally:
         daemon.stop()
-        remove_own_cgroups()
+        remove_cgroups_of(daemon.instance)
         shutil.rmtree(folder, ignore_errors=True)
     return 0 if edge < PROMISE else 1
 

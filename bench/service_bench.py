@@ -18,7 +18,8 @@ BUILD = Path(os.environ["HARENA_BUILD_DIR"])
 sys.path.insert(0, str(SOURCE / "tests" / "integration"))
 
 import harena  # noqa: E402
-from conftest import IMAGE, Harenad, remove_own_cgroups, stop_everything  # noqa: E402
+from harenad_process import IMAGE, Harenad  # noqa: E402
+from running_daemon import remove_cgroups_of, stop_everything  # noqa: E402
 
 BATCHES = 5
 SANDBOXES = 20
@@ -88,7 +89,7 @@ def main(what):
         stop_everything(daemon)
     finally:
         daemon.stop()
-        remove_own_cgroups()
+        remove_cgroups_of(daemon.instance)
         shutil.rmtree(folder)
 
 

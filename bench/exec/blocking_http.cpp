@@ -22,7 +22,7 @@ std::string header(const std::string& head, const std::string& name) {
 
 }  // namespace
 
-BlockingHttp::BlockingHttp(std::uint16_t port, std::string token) : token_(std::move(token)) {
+BlockingHttp::BlockingHttp(std::uint16_t port, std::string token) : token_(std::move(token)), block_(new char[kBlock]) {
   socket_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -68,11 +68,9 @@ void BlockingHttp::send(const std::string& text) {
 }
 
 void BlockingHttp::fill() {
-  const auto before = buffer_.size();
-  buffer_.resize(before + kBlock);
-  const auto count = ::recv(socket_.get(), buffer_.data() + before, kBlock, 0);
-  buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  const auto count = ::recv(socket_.get(), block_.get(), kBlock, 0);
   if (count <= 0) throw std::runtime_error("the server closed the connection");
+  buffer_.append(block_.get(), static_cast<std::size_t>(count));
 }
 
 std::string BlockingHttp::read_head() {

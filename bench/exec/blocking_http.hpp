@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "sdk/base/unique_fd.hpp"
@@ -34,7 +35,8 @@ class BlockingHttp {
 
   UniqueFd socket_;
   std::string token_;
-  std::string buffer_;  ///< received and not taken yet
+  std::unique_ptr<char[]> block_;  ///< what a recv fills; made once: clearing 256 KiB a call would be measured along
+  std::string buffer_;             ///< received and not taken yet
 };
 
 }  // namespace harena::bench

@@ -17,7 +17,8 @@ BUILD = Path(os.environ["HARENA_BUILD_DIR"])
 sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "bench")]
 
 import harena  # noqa: E402
-from conftest import IMAGE, Harenad, remove_own_cgroups, stop_everything  # noqa: E402
+from harenad_process import IMAGE, Harenad  # noqa: E402
+from running_daemon import remove_cgroups_of, stop_everything  # noqa: E402
 from service_bench import import_tiny_image  # noqa: E402
 
 
@@ -69,7 +70,7 @@ def main(mebibytes, rounds):
         plain.stdin.close()
         plain.wait()
         daemon.stop()
-        remove_own_cgroups()
+        remove_cgroups_of(daemon.instance)
         shutil.rmtree(folder)
 
 
