@@ -49,14 +49,14 @@ def vms():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def revive(daemon):
+def revive(daemon, change=None):
     """Whether it had died."""
     try:
         daemon.process.wait(timeout=0.5)
     except Exception:
         return False
     daemon.process = None
-    daemon.restart()
+    daemon.restart(change)
     return True
 
 
@@ -118,3 +118,42 @@ def test_a_death_at(vms, point):
     left = census()
     assert alive(vms) == [] and left["processes"] == [] and left["mounts"] == [], left
     assert list((vms.state / "sandboxes").glob("[0-9a-z]*")) == [] and list((vms.state / "snapshots").glob("*")) == []
+
+
+# The daemon dies while it makes templates and machines that stand by, or gives one away; or that machine's process does.
+WARM = ["microvm.template.booted", "microvm.template.made", "microvm.claim.moved", "microvm.claim.done", "machine.claimed"]
+
+
+def warm(config):
+    config["plugins"]["microvm"]["config"].update(templates="auto", ahead=1)
+
+
+@pytest.mark.parametrize("point", WARM if os.environ.get("HARENA_LONG_TESTS") == "1" else ["microvm.claim.moved", "machine.claimed"])
+def test_a_death_while_warming(vms, point):
+    vms.stop()
+    vms.restart(warm)
+    params = {"memory": "192MiB", "disk": "64MiB", "template": "make"}
+
+    def create(client):
+        return client.create(harena.MicroVMArgs(image=IMAGE, params={**params, "env": {"POINT": point}}))
+
+    with vms.client() as client:
+        if "template" not in point:
+            create(client).stop()
+            deadline = time.monotonic() + 60
+            while not [one for one in client.backends() if one.name == "microvm"][0].raw["facts"].get("standing_by"):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        vms.fault.write_text(point)
+        attempt(lambda: create(client))
+        if not revive(vms, warm):
+            assert point.startswith("machine."), point
+        assert not vms.fault.exists(), f"{point} wasn't reached"
+        sandbox = create(client)  # all of it works again
+        assert sandbox.run_shell("echo $POINT", check=True).stdout == f"{point}\n"
+    stop_all(vms)
+    vms.stop()
+    vms.restart()
+    left = census()
+    assert alive(vms) == [] and left["processes"] == [] and left["mounts"] == [], left
+    assert list((vms.state / "microvm" / "hidden").glob("*")) == [] and list((vms.state / "sandboxes").glob("[0-9a-z]*")) == []
