@@ -1,8 +1,8 @@
-#include "plugins/microvm/user_pool.hpp"
+#include "sdk/vmm/user_pool.hpp"
 
 #include <string>
 
-namespace harena::microvm {
+namespace harena::vmm {
 
 Result<std::uint32_t> UserPool::acquire() {
   std::lock_guard lock(mutex_);
@@ -29,4 +29,4 @@ void UserPool::release(std::uint32_t uid) {
   taken_.erase(uid);
 }
 
-}  // namespace harena::microvm
+}  // namespace harena::vmm

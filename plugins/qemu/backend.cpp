@@ -1,0 +1,113 @@
+#include "plugins/qemu/backend.hpp"
+
+#include <unistd.h>
+
+#include "plugins/qemu/errors.hpp"
+#include "plugins/qemu/parameters.hpp"
+#include "sdk/vmm/control_client.hpp"
+
+namespace harena::qemu {
+namespace {
+
+constexpr std::int64_t kLockPatienceNs = 2'000'000'000;
+constexpr std::int64_t kVerbPatienceMs = 40'000;
+
+void look_at_programs(const Settings& settings, std::vector<std::string>& why_not, json& facts) {
+  struct Wanted {
+    const char* fact;
+    const std::string& path;
+    const char* mend;
+  };
+  const Wanted wanted[] = {{"qemu", settings.qemu_path, "apt-get install qemu-system-x86"},
+                           {"qemu_img", settings.qemu_img_path, "apt-get install qemu-utils"},
+                           {"iso_maker", settings.iso_maker_path, "apt-get install genisoimage"},
+                           {"machine", settings.machine_path, "it is installed with Harena (libexec/harena/harena-qemu-machine); else set machine_path"}};
+  for (const auto& one : wanted) {
+    facts[one.fact] = one.path;
+    if (::access(one.path.c_str(), X_OK) != 0) why_not.push_back(std::string(one.fact) + " isn't there: " + one.path + "; " + one.mend);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<QemuBackend>> QemuBackend::make(const Call&, Host host, const json& config) {
+  HARENA_TRY(Settings settings, Settings::parse(config));
+  return std::make_unique<QemuBackend>(host, std::move(settings));
+}
+
+Result<QemuBackend::Engine*> QemuBackend::engine() {
+  std::lock_guard lock(engine_mutex_);
+  if (engine_) return engine_.get();
+  HARENA_TRY(const auto accelerator, choose_accelerator(settings_.accelerator));
+  HARENA_TRY(auto layout, detect_cgroups());
+  HARENA_TRY(auto cgroups, CgroupTree::open(layout, settings_.cgroup_parent, settings_.instance));
+  HARENA_TRY(UniqueFd held, cgroups.lock_within(kLockPatienceNs));
+  auto made = std::make_unique<Engine>(Engine{std::move(cgroups), std::move(held), accelerator, nullptr});
+  made->watcher = std::make_unique<ExitWatcher>([this](const std::string& id) { on_exit(id); });
+  engine_ = std::move(made);
+  return engine_.get();
+}
+
+Result<json> QemuBackend::describe(const Call&) {
+  return json{{"name", "qemu"}, {"params_schema", parameters_schema()}, {"kept", {{"pause", "memory"}}}, {"session", false}, {"needs_image", false}};
+}
+
+Result<json> QemuBackend::probe(const Call&) {
+  std::vector<std::string> why_not, warnings;
+  json facts = json::object();
+  if (::geteuid() != 0) why_not.push_back("harenad isn't root: machines need namespaces and cgroups of their own");
+  look_at_programs(settings_, why_not, facts);
+  const auto choice = choose_accelerator(settings_.accelerator);
+  if (!choice.ok()) {
+    why_not.push_back(choice.error().message);
+  } else {
+    facts["accelerator"] = choice->kvm ? "kvm" : "tcg";
+    if (!choice->kvm) warnings.push_back("full machines run under QEMU's emulation (TCG), several times slower: " + choice->why);
+  }
+  facts["firmware"] = ::access(settings_.uefi_code.c_str(), R_OK) == 0 ? json{"bios", "uefi"} : json{"bios"};
+  facts["warnings"] = warnings;
+  return json{{"usable", why_not.empty()}, {"why_not", why_not}, {"facts", facts}};
+}
+
+std::optional<QemuBackend::Record> QemuBackend::record_of(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  auto found = records_.find(id);
+  return found == records_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<json> QemuBackend::ask(const std::string& id, const json& request) {
+  HARENA_TRY_STATUS(check_id(id));
+  const auto record = record_of(id);
+  if (!record || record->creating) return unknown_sandbox(id);
+  return vmm::ask_machine_process(record->state.run_dir + "/machine.sock", request, kVerbPatienceMs);
+}
+
+Result<json> QemuBackend::usage(const Call&, std::string_view sandbox_id) {
+  const std::string id(sandbox_id);
+  HARENA_TRY_STATUS(check_id(id));
+  HARENA_TRY(Engine* engine, this->engine());
+  const auto record = record_of(id);
+  if (!record || record->creating) return unknown_sandbox(id);
+  HARENA_TRY(const auto usage, engine->cgroups.usage(id));
+  json document = json::object();
+  if (usage.cpu_ns) document["cpu_ns"] = *usage.cpu_ns;
+  if (usage.memory_bytes) document["memory_bytes"] = *usage.memory_bytes;
+  if (usage.memory_peak_bytes) document["memory_peak_bytes"] = *usage.memory_peak_bytes;
+  return document;
+}
+
+Result<json> QemuBackend::pause(const Call&, std::string_view sandbox_id) {
+  HARENA_TRY(const json told, ask(std::string(sandbox_id), {{"verb", "pause"}}));
+  (void)told;
+  return json{{"kept", "memory"}};
+}
+
+Result<json> QemuBackend::resume(const Call&, std::string_view sandbox_id) {
+  HARENA_TRY(const json told, ask(std::string(sandbox_id), {{"verb", "resume"}}));
+  (void)told;
+  return json{{"kept", "memory"}};
+}
+
+}  // namespace harena::qemu
+
+HARENA_PLUGIN(harena::qemu::QemuBackend)

@@ -1,0 +1,151 @@
+#include "plugins/qemu/machine/qemu_process.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "plugins/qemu/machine/qemu_arguments.hpp"
+#include "sdk/support/files.hpp"
+#include "sdk/vmm/jail.hpp"
+
+namespace harena::qemu {
+namespace {
+
+constexpr int kFirstFd = 3;
+/// Where the child puts descriptors aside before it numbers them: above all that are passed.
+constexpr int kAsideFd = 300;
+constexpr std::size_t kShownLogBytes = 600;
+
+Result<UniqueFd> open_file(const std::string& path, int flags) {
+  UniqueFd file(::open(path.c_str(), flags | O_CLOEXEC, 0600));
+  if (!file) return errno_error(errno, "opening " + path);
+  return file;
+}
+
+/// What the child needs, all made before the fork.
+struct Launch {
+  std::vector<UniqueFd> owned;  // in order: become kFirstFd, kFirstFd + 1 ...
+  QemuDescriptors numbers;
+
+  int pass(UniqueFd fd) {
+    owned.push_back(std::move(fd));
+    return kFirstFd + static_cast<int>(owned.size()) - 1;
+  }
+  Status pass_file(const std::string& path, int flags, int& number) {
+    if (path.empty()) return {};
+    HARENA_TRY(UniqueFd file, open_file(path, flags));
+    number = pass(std::move(file));
+    return {};
+  }
+};
+
+/// One end stays here, the other is passed.
+Result<UniqueFd> pass_socket(Launch& launch, int& number) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return errno_error(errno, "socketpair");
+  number = launch.pass(UniqueFd(ends[1]));
+  return UniqueFd(ends[0]);
+}
+
+Status open_files(const MachineConfig& config, Launch& launch) {
+  for (std::size_t i = 0; i < config.disks.size(); ++i) {
+    launch.numbers.bases.push_back(-1);
+    launch.numbers.tops.push_back(-1);
+    HARENA_TRY_STATUS(launch.pass_file(config.disks[i].image, O_RDONLY | O_NOFOLLOW, launch.numbers.bases[i]));
+    HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/disk" + std::to_string(i) + ".qcow2", O_RDWR, launch.numbers.tops[i]));
+  }
+  HARENA_TRY_STATUS(launch.pass_file(config.iso, O_RDONLY | O_NOFOLLOW, launch.numbers.iso));
+  HARENA_TRY_STATUS(launch.pass_file(config.firmware_code, O_RDONLY, launch.numbers.firmware_code));
+  if (!config.firmware_code.empty()) HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/vars.fd", O_RDWR, launch.numbers.firmware_vars));
+  if (config.has_cloud_init) HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/seed.iso", O_RDONLY, launch.numbers.seed));
+  return {};
+}
+
+vmm::JailSpec jail_of(const MachineConfig& config, const std::vector<int>& group_files) {
+  vmm::JailSpec jail{.root_dir = config.run_dir + "/jail", .program = config.qemu, .folders = vmm::qemu_folders(), .uid = config.uid,
+                     .group_files = group_files};
+  if (config.kvm) jail.devices.push_back("kvm");
+  if (!config.kernel.empty()) jail.files.push_back({config.kernel, kJailKernel});
+  if (!config.initramfs.empty()) jail.files.push_back({config.initramfs, kJailInitramfs});
+  return jail;
+}
+
+[[noreturn]] void child_fails(const Error& error) {
+  const std::string text = error.describe() + "\n";
+  (void)!::write(2, text.data(), text.size());
+  ::_exit(127);
+}
+
+[[noreturn]] void run_child(const vmm::JailSpec& jail, const std::vector<std::string>& arguments, const Launch& launch, int log, int null, pid_t parent) {
+  ::setsid();
+  ::dup2(null, 0);
+  ::dup2(log, 1);
+  ::dup2(log, 2);
+  ::signal(SIGPIPE, SIG_DFL);
+  if (Status jailed = vmm::enter_jail(jail); !jailed.ok()) child_fails(jailed.error());
+  if (Status dropped = vmm::drop_rights(jail, parent); !dropped.ok()) child_fails(dropped.error());
+  std::vector<int> aside;
+  for (const auto& fd : launch.owned) aside.push_back(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kAsideFd));
+  for (std::size_t i = 0; i < aside.size(); ++i) ::dup2(aside[i], kFirstFd + static_cast<int>(i));
+  std::vector<char*> argv = {const_cast<char*>(jail.program.c_str())};
+  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  char* environment[] = {const_cast<char*>("PATH=/nowhere"), const_cast<char*>("LC_ALL=C"), nullptr};
+  ::execve(jail.program.c_str(), argv.data(), environment);
+  child_fails(errno_error(errno, "executing " + jail.program));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<QemuProcess>> QemuProcess::start(vmm::EventLoop& loop, const MachineConfig& config, const std::vector<int>& group_files,
+                                                        std::int64_t deadline_ns) {
+  std::unique_ptr<QemuProcess> made(new QemuProcess());
+  Launch launch;
+  HARENA_TRY(UniqueFd qmp, pass_socket(launch, launch.numbers.qmp));
+  HARENA_TRY(made->console_, pass_socket(launch, launch.numbers.console));
+  HARENA_TRY_STATUS(open_files(config, launch));
+  made->log_path_ = config.vm_dir + "/qemu.log";
+  HARENA_TRY(UniqueFd log, open_file(made->log_path_, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND));
+  HARENA_TRY(UniqueFd null, open_file("/dev/null", O_RDWR));
+  const auto jail = jail_of(config, group_files);
+  const auto arguments = qemu_arguments(config, launch.numbers);
+  const pid_t self = ::getpid();
+  // This process is small and single-threaded: a fork copies little, and the child may use the heap.
+  made->pid_ = ::fork();
+  if (made->pid_ < 0) return errno_error(errno, "fork of QEMU");
+  if (made->pid_ == 0) run_child(jail, arguments, launch, log.get(), null.get(), self);
+  made->pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, made->pid_, 0)));
+  if (!made->pidfd_) return errno_error(errno, "pidfd_open");
+  launch.owned.clear();
+  auto client = vmm::QmpClient::start(loop, std::move(qmp), deadline_ns);
+  if (!client.ok()) return std::move(client).error().during("starting QEMU, which says: " + made->log());
+  made->qmp_ = std::move(*client);
+  return made;
+}
+
+QemuProcess::~QemuProcess() {
+  if (pid_ <= 0 || !ended().empty()) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+std::string QemuProcess::ended() {
+  int status = 0;
+  if (pid_ > 0 && ended_.empty() && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+    ended_ = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "exit " + std::to_string(WEXITSTATUS(status));
+  }
+  return ended_;
+}
+
+std::string QemuProcess::log() const {
+  auto text = read_file_at(AT_FDCWD, log_path_, 64 << 10);
+  if (!text.ok() || text->empty()) return "nothing";
+  return text->size() > kShownLogBytes ? text->substr(text->size() - kShownLogBytes) : *text;
+}
+
+}  // namespace harena::qemu

@@ -1,0 +1,20 @@
+#pragma once
+// What a user may say about a full machine: the JSON Schema that describe publishes, and the checked values.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "plugins/qemu/machine/machine_config.hpp"
+#include "sdk/base/result.hpp"
+
+namespace harena::qemu {
+
+/// The schema of "params" (2020-12, additionalProperties false).
+const json& parameters_schema();
+
+/// Fills what the parameters say (not the host's paths) into `config`. Images must lie below `roots`. invalid_argument names the
+/// parameter, its value and what would be right.
+Status apply_parameters(const json& params, const std::vector<std::string>& roots, MachineConfig& config, std::int64_t& cpu_millicores, bool& uefi);
+
+}  // namespace harena::qemu

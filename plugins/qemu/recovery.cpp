@@ -1,0 +1,81 @@
+// recover: what is left of a machine after a restart of the daemon, and how one ended.
+
+#include <fcntl.h>
+
+#include "plugins/qemu/backend.hpp"
+#include "plugins/qemu/errors.hpp"
+#include "sdk/support/files.hpp"
+#include "sdk/vmm/control_client.hpp"
+
+namespace harena::qemu {
+namespace {
+
+constexpr std::int64_t kStatusPatienceMs = 180'000;
+
+struct Ending {
+  Cause cause;
+  std::string detail;
+};
+
+/// What harena-qemu-machine wrote down at its end. A guest that powers itself off or panics was ended from inside: the agent's.
+Ending ending_of(const SandboxState& state, const std::string& otherwise) {
+  auto text = read_file_at(AT_FDCWD, state.vm_dir() + "/exit.json");
+  const json document = text.ok() ? json::parse(*text, nullptr, false) : json();
+  if (!document.is_object()) return {Cause::infrastructure, otherwise};
+  if (document.value("cause_detail", "") == "guest") return {Cause::agent, document.value("detail", "")};
+  return {Cause::infrastructure, document.value("detail", otherwise)};
+}
+
+}  // namespace
+
+Status QemuBackend::adopt(Engine& engine, const std::string& id, const SandboxState& state) {
+  if (state.boot.empty()) return make_error(ErrorCode::not_found, "its creation was interrupted");
+  HARENA_TRY(const std::string boot, boot_id());
+  if (boot != state.boot) return make_error(ErrorCode::not_found, "the machine was restarted");
+  auto process = open_process(state.machine);
+  if (!process.ok()) return make_error(ErrorCode::not_found, "harena-qemu-machine has ended");
+  {
+    std::lock_guard lock(mutex_);
+    if (records_.count(id) != 0) return {};  // known already: recover is idempotent
+    users_.acquire_exactly(state.uid);
+    records_[id] = Record{false, state};
+  }
+  return engine.watcher->watch(id, *std::move(process));
+}
+
+Result<json> QemuBackend::give_up(Engine& engine, const std::string& id, const SandboxState& state, const Error& why) {
+  const Ending ending = ending_of(state, why.message);
+  {
+    std::lock_guard lock(mutex_);
+    records_.emplace(id, Record{false, state});
+  }
+  HARENA_TRY_STATUS(remove(engine, id, 0));
+  return json{{"status", "gone"}, {"cause", to_string(ending.cause)}, {"detail", ending.detail}};
+}
+
+Result<json> QemuBackend::recover(const Call&, std::string_view sandbox_id, std::string_view text) {
+  const std::string id(sandbox_id);
+  HARENA_TRY_STATUS(check_id(id));
+  HARENA_TRY(Engine* engine, this->engine());
+  SandboxState state;  // without one its create never ended: whatever there is of it is half-made
+  if (const auto record = record_of(id); record && !record->creating) {
+    state = record->state;
+  } else if (!text.empty()) {
+    HARENA_TRY(state, SandboxState::decode(text));
+  }
+  if (auto adopted = adopt(*engine, id, state); !adopted.ok()) return give_up(*engine, id, state, adopted.error());
+  // A verb that the dead daemon had asked for is finished first: its outcome is what counts.
+  const auto status = vmm::ask_machine_process(state.run_dir + "/machine.sock", {{"verb", "status"}}, kStatusPatienceMs);
+  if (!status.ok()) return give_up(*engine, id, state, status.error());
+  const bool paused = status->value("state", "") == "paused";
+  return json{{"status", paused ? "paused" : "running"}, {"session_endpoint", ""}};
+}
+
+void QemuBackend::on_exit(const std::string& id) {
+  const auto record = record_of(id);
+  if (!record) return;
+  const Ending ending = ending_of(record->state, "harena-qemu-machine ended");
+  host_.sandbox_exited(id, ending.cause, ending.detail);
+}
+
+}  // namespace harena::qemu

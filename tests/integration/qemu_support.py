@@ -1,0 +1,112 @@
+"""A private harenad whose backend qemu has a folder of disks with a kernel and a tiny initramfs; a serial console by its socket."""
+
+import glob
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from harenad_process import BUILD, INSTANCE, Harenad
+
+QEMU_INSTANCE = f"{INSTANCE}q"
+INIT = """#!/bin/busybox sh
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t sysfs sys /sys
+/bin/busybox mount -t devtmpfs dev /dev
+echo tiny-ready
+while true; do /bin/busybox sh; done
+"""
+
+
+def find_kernel():
+    return os.environ.get("HARENA_GUEST_KERNEL") or max(glob.glob("/boot/vmlinuz-*cloud*"), default="")
+
+
+def why_not():
+    for program in ("qemu-system-x86_64", "qemu-img", "genisoimage", "busybox"):
+        if shutil.which(program) is None:
+            return f"there is no {program} here"
+    if not find_kernel():
+        return "there is no /boot/vmlinuz-*cloud* here; apt-get install linux-image-cloud-amd64, or name one with HARENA_GUEST_KERNEL"
+    if not (BUILD / "bin" / "harena-qemu-machine").exists():
+        return "harena-qemu-machine isn't built"
+    return None
+
+
+def newc(name, mode, data=b""):
+    """One entry of a cpio archive, as the kernel reads it (Documentation/driver-api/early-userspace/buffer-format)."""
+    fields = (0, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
+    head = b"070701" + b"".join(b"%08x" % field for field in fields) + name.encode() + b"\0"
+    return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
+
+
+def make_initramfs(folder):
+    entries = [newc(name, 0o040755) for name in ("bin", "proc", "sys", "dev")]
+    entries.append(newc("bin/busybox", 0o100755, Path(shutil.which("busybox")).read_bytes()))
+    entries.append(newc("init", 0o100755, INIT.encode()))
+    (Path(folder) / "tiny.cpio").write_bytes(b"".join(entries) + newc("TRAILER!!!", 0))
+
+
+def qemu_daemon(folder):
+    """Not started."""
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+    disks = Path(folder) / "disks"
+    disks.mkdir()
+    make_initramfs(disks)
+    shutil.copy(find_kernel(), disks / "vmlinuz")
+    daemon = Harenad(folder)
+
+    def configure(document):
+        document["plugins"] = {"qemu": {"config": {"instance": QEMU_INSTANCE, "disk_roots": [str(disks)]}}}
+
+    daemon.edit_config(configure)
+    daemon.disks = disks
+    return daemon
+
+
+def tiny(daemon, **more):
+    """Parameters of a machine that boots a busybox from memory."""
+    return {"kernel": str(daemon.disks / "vmlinuz"), "initramfs": str(daemon.disks / "tiny.cpio"),
+            "command_line": "console=ttyS0 quiet", "memory": "256MiB", "disks": [{"size": "64MiB"}], **more}
+
+
+class Console:
+    """Somebody at the serial line."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.text = b""
+
+    def wait(self, wanted, patience=120):
+        deadline = time.monotonic() + patience
+        while wanted not in self.text:
+            self.socket.settimeout(max(0.01, deadline - time.monotonic()))
+            got = self.socket.recv(65536)
+            assert got, f"the console ended: {self.text[-2000:]!r}"
+            self.text += got
+        self.text = self.text[self.text.index(wanted) + len(wanted):]
+
+    def run(self, command, wanted):
+        """`wanted` mustn't be in the command itself: the line echoes."""
+        self.socket.sendall(command.encode() + b"\n")
+        self.wait(wanted)
+
+    def close(self):
+        self.socket.close()
+
+
+def leftovers():
+    return sorted(path for path, _, _ in os.walk("/sys/fs/cgroup") if f"/harena-qemu/{QEMU_INSTANCE}/" in path + "/" and
+                  not path.endswith((f"/{QEMU_INSTANCE}", "/platform")))
+
+
+def remove_groups():
+    for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
+        if folder.endswith((f"/harena-qemu/{QEMU_INSTANCE}", f"/harena-qemu/{QEMU_INSTANCE}/platform")):
+            os.rmdir(folder)
