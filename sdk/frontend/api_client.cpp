@@ -97,19 +97,16 @@ Task<Result<std::unique_ptr<Exchange>>> ApiClient::send(ApiRequest request) {
   }
   auto headers = headers_of(request);
   http::ClientHead head{std::move(request.method), std::move(request.target), std::move(headers), request.body, request.length};
-  HARENA_CO_TRY_STATUS(co_await connection->send_head(std::move(head)));
+  if (request.text.empty()) {
+    HARENA_CO_TRY_STATUS(co_await connection->send_head(std::move(head)));
+  } else {
+    HARENA_CO_TRY_STATUS(co_await connection->send_whole(std::move(head), request.text));
+  }
   co_return std::unique_ptr<Exchange>(new Exchange(std::move(connection), pool));
 }
 
 Task<Result<http::FetchResponse>> ApiClient::fetch(ApiRequest request) {
-  const auto text = std::move(request.text);
-  request.length = text.size();
-  request.body = text.empty() ? http::BodyKind::none : http::BodyKind::length;
   HARENA_CO_TRY(const auto exchange, co_await send(std::move(request)));
-  if (!text.empty()) {
-    HARENA_CO_TRY_STATUS(co_await exchange->write_body(text));
-    HARENA_CO_TRY_STATUS(co_await exchange->finish_body());
-  }
   HARENA_CO_TRY(auto head, co_await exchange->read_head());
   HARENA_CO_TRY(auto body, co_await exchange->read_all(kMaxAnswerBytes));
   co_return http::FetchResponse{head.status, std::move(head.headers), std::move(body)};

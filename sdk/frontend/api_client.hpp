@@ -32,7 +32,7 @@ struct ApiRequest {
   /// The caller's credential; sent as `Authorization: Bearer`. Empty: none is sent (but what `headers` have).
   std::string token;
   http::Headers headers;
-  /// fetch(): the whole body.
+  /// The whole body, which goes out in one piece with the head. With it nothing is left to write.
   std::string text;
   /// send(): what write_body() will write.
   http::BodyKind body = http::BodyKind::none;

@@ -20,6 +20,12 @@ std::string_view chunk_header(std::size_t size, std::array<char, 20>& space) {
   return {space.data(), static_cast<std::size_t>(end + 2 - space.data())};
 }
 
+std::string last_chunk(const Headers& trailers) {
+  std::string last = "0\r\n";
+  append_fields(last, trailers);
+  return last += kCrlf;
+}
+
 }  // namespace
 
 void append_status_line(std::string& out, int status, std::string_view reason) {
@@ -57,23 +63,37 @@ bool append_fields(std::string& out, const Headers& headers, std::optional<std::
   return written;
 }
 
+Status BodyWriter::count(std::size_t bytes) {
+  if (kind_ != BodyKind::length) return {};
+  if (bytes > left_) return make_error(ErrorCode::failed_precondition, "the body is longer than its announced length");
+  left_ -= bytes;
+  return {};
+}
+
+/// `bytes` as the framing has them, between what else goes out with them.
+Task<Status> BodyWriter::write_framed(std::string_view before, std::span<const std::byte> bytes, std::string_view after) {
+  const bool dropped = bytes.empty() || kind_ == BodyKind::none;
+  const bool chunk = !dropped && kind_ == BodyKind::chunked;
+  std::array<char, 20> space;
+  std::string head(before);
+  if (chunk) head += chunk_header(bytes.size(), space);
+  std::string tail(chunk ? kCrlf : std::string_view());
+  tail += after;
+  if (dropped) bytes = {};
+  const std::array<std::span<const std::byte>, 3> parts = {bytes_of(head), bytes, bytes_of(tail)};
+  co_return co_await stream_.write_parts(parts);
+}
+
 Task<Status> BodyWriter::write(std::span<const std::byte> bytes) {
   if (bytes.empty() || kind_ == BodyKind::none) co_return ok_status();
-  if (kind_ == BodyKind::chunked) co_return co_await write_chunk(bytes);
-  if (kind_ == BodyKind::length) {
-    if (bytes.size() > left_) {
-      co_return make_error(ErrorCode::failed_precondition, "the body is longer than its announced length");
-    }
-    left_ -= bytes.size();
-  }
+  HARENA_CO_TRY_STATUS(count(bytes.size()));
+  if (kind_ == BodyKind::chunked) co_return co_await write_framed({}, bytes, {});
   co_return co_await stream_.write(bytes);
 }
 
-Task<Status> BodyWriter::write_chunk(std::span<const std::byte> bytes) {
-  std::array<char, 20> space;
-  const std::array<std::span<const std::byte>, 3> parts = {bytes_of(chunk_header(bytes.size(), space)), bytes,
-                                                           bytes_of(kCrlf)};
-  co_return co_await stream_.write_parts(parts);
+Task<Status> BodyWriter::write_behind(std::string_view head, std::span<const std::byte> bytes) {
+  HARENA_CO_TRY_STATUS(count(bytes.size()));
+  co_return co_await write_framed(head, bytes, {});
 }
 
 Task<Status> BodyWriter::finish(const Headers& trailers) {
@@ -82,10 +102,17 @@ Task<Status> BodyWriter::finish(const Headers& trailers) {
                          "the body is " + std::to_string(left_) + " bytes short of its announced length");
   }
   if (kind_ != BodyKind::chunked) co_return ok_status();
-  std::string last = "0\r\n";
-  append_fields(last, trailers);
-  last += kCrlf;
+  const auto last = last_chunk(trailers);
   co_return co_await stream_.write(bytes_of(last));
+}
+
+Task<Status> BodyWriter::finish_with(std::span<const std::byte> bytes, const Headers& trailers) {
+  if (kind_ == BodyKind::chunked) {
+    const auto last = last_chunk(trailers);
+    co_return co_await write_framed({}, bytes, last);
+  }
+  HARENA_CO_TRY_STATUS(co_await write(bytes));
+  co_return co_await finish(trailers);
 }
 
 }  // namespace harena::http

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "sdk/http/byte_stream.hpp"
 #include "sdk/http/headers.hpp"
@@ -31,12 +32,17 @@ class BodyWriter {
   /// Returns when the stream has accepted all bytes. With `none` the bytes are dropped (HEAD). More bytes than
   /// announced: failed_precondition, nothing is written.
   Task<Status> write(std::span<const std::byte> bytes);
+  /// The same with a message's head in front, in one piece.
+  Task<Status> write_behind(std::string_view head, std::span<const std::byte> bytes);
   /// Trailers go only with `chunked`; elsewhere they are dropped. Fewer bytes than announced:
   /// failed_precondition, and the connection can only be closed.
   Task<Status> finish(const Headers& trailers);
+  /// write() and finish() in one piece.
+  Task<Status> finish_with(std::span<const std::byte> bytes, const Headers& trailers);
 
  private:
-  Task<Status> write_chunk(std::span<const std::byte> bytes);
+  Status count(std::size_t bytes);
+  Task<Status> write_framed(std::string_view before, std::span<const std::byte> bytes, std::string_view after);
 
   ByteStream& stream_;
   BodyKind kind_;

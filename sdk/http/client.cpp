@@ -82,14 +82,8 @@ void Client::give_back(std::unique_ptr<ClientConnection> connection) {
 }
 
 Task<Result<FetchResponse>> Client::exchange(ClientConnection& connection, const FetchRequest& request) {
-  ClientHead head{request.method, request.target, request.headers, BodyKind::none, request.body.size()};
-  if (!request.body.empty()) head.body = BodyKind::length;
-  HARENA_CO_TRY_STATUS(co_await connection.send_head(std::move(head)));
-  if (!request.body.empty()) {
-    HARENA_CO_TRY_STATUS(co_await connection.write_body(std::as_bytes(std::span(request.body))));
-    const Headers none;
-    HARENA_CO_TRY_STATUS(co_await connection.finish_body(none));
-  }
+  ClientHead head{request.method, request.target, request.headers, BodyKind::none, 0};
+  HARENA_CO_TRY_STATUS(co_await connection.send_whole(std::move(head), request.body));
   HARENA_CO_TRY(auto answer, co_await connection.read_head());
   HARENA_CO_TRY(auto body, co_await connection.read_all(options_.max_body_bytes));
   co_return FetchResponse{answer.status, std::move(answer.headers), std::move(body)};

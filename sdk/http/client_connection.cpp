@@ -39,17 +39,31 @@ std::string wire_head(const ClientHead& head) {
 ClientConnection::ClientConnection(std::unique_ptr<ByteStream> stream, MessageLimits limits)
     : stream_(std::move(stream)), reader_(*stream_, limits) {}
 
-Task<Status> ClientConnection::send_head(ClientHead head) {
-  HARENA_CO_TRY_STATUS(check_head(head));
+Result<std::string> ClientConnection::begin_message(const ClientHead& head) {
+  HARENA_TRY_STATUS(check_head(head));
   method_ = head.method;
   wants_close_ = head.headers.has_token("Connection", "close");
   sent_ = head.body == BodyKind::none;
   answered_ = false;
   untouched_ = true;
   writer_.emplace(*stream_, head.body, head.length);
-  const auto bytes = wire_head(head);
+  return wire_head(head);
+}
+
+Task<Status> ClientConnection::send_head(ClientHead head) {
+  HARENA_CO_TRY(const auto bytes, begin_message(head));
   auto status = co_await stream_->write(std::string_view(bytes));
   failed_ = failed_ || !status.ok();
+  co_return status;
+}
+
+Task<Status> ClientConnection::send_whole(ClientHead head, std::string_view body) {
+  head.body = body.empty() ? BodyKind::none : BodyKind::length;
+  head.length = body.size();
+  HARENA_CO_TRY(const auto bytes, begin_message(head));
+  auto status = co_await writer_->write_behind(bytes, std::as_bytes(std::span(body)));
+  failed_ = failed_ || !status.ok();
+  sent_ = status.ok();
   co_return status;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "sdk/http/body_framing.hpp"
 #include "sdk/http/byte_stream.hpp"
@@ -44,6 +45,8 @@ class ClientConnection {
 
   /// invalid_argument if method, target or headers can't go on a wire.
   Task<Status> send_head(ClientHead head);
+  /// Head and body, nothing for an empty one, in one piece; head.body and head.length are set by it.
+  Task<Status> send_whole(ClientHead head, std::string_view body);
   Task<Status> write_body(std::span<const std::byte> bytes);
   /// Ends the body; trailers with a chunked one only.
   Task<Status> finish_body(const Headers& trailers);
@@ -68,6 +71,9 @@ class ClientConnection {
   void close() { stream_->close(); }
 
  private:
+  /// The head's bytes; the state is of a message that begins.
+  Result<std::string> begin_message(const ClientHead& head);
+
   std::unique_ptr<ByteStream> stream_;
   MessageReader<false> reader_;
   std::optional<BodyWriter> writer_;

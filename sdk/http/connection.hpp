@@ -68,12 +68,17 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   Task<Status> begin(int status, const Headers& headers, std::optional<std::uint64_t> length) override;
   Task<Status> write(std::span<const std::byte> bytes) override;
   Task<Status> finish(const Headers& trailers) override;
+  Task<Status> begin_with(int status, const Headers& headers, std::optional<std::uint64_t> length,
+                          std::span<const std::byte> first) override;
+  Task<Status> finish_with(std::span<const std::byte> last, const Headers& trailers) override;
   Task<Result<std::unique_ptr<ByteStream>>> upgrade(int status, const Headers& headers) override;
   void set_reason(std::string reason) override { reason_ = std::move(reason); }
   void set_last_words(std::string text) override;
 
   std::string answer_head(int status, const Headers& headers, BodyKind kind, std::uint64_t length);
   BodyKind body_kind(int status, bool has_length) const;
+  /// The head of a streamed answer, whose body the new body_writer_ writes.
+  std::string begin_head(int status, const Headers& headers, std::optional<std::uint64_t> length);
   template <class Write>
   Task<Status> guarded_write(Write write);
 

@@ -87,10 +87,15 @@ Task<Status> Connection::send(int status, const Headers& headers, std::string_vi
   co_return co_await guarded_write([&] { return stream_->write_parts(parts); });
 }
 
-Task<Status> Connection::begin(int status, const Headers& headers, std::optional<std::uint64_t> length) {
+std::string Connection::begin_head(int status, const Headers& headers, std::optional<std::uint64_t> length) {
   const auto kind = body_kind(status, length.has_value());
-  const auto head = answer_head(status, headers, kind, length.value_or(0));
+  auto head = answer_head(status, headers, kind, length.value_or(0));
   body_writer_.emplace(*stream_, head_only_ ? BodyKind::none : kind, length.value_or(0));
+  return head;
+}
+
+Task<Status> Connection::begin(int status, const Headers& headers, std::optional<std::uint64_t> length) {
+  const auto head = begin_head(status, headers, length);
   co_return co_await guarded_write([&] { return stream_->write(std::string_view(head)); });
 }
 
@@ -100,6 +105,16 @@ Task<Status> Connection::write(std::span<const std::byte> bytes) {
 
 Task<Status> Connection::finish(const Headers& trailers) {
   co_return co_await guarded_write([&] { return body_writer_->finish(trailers); });
+}
+
+Task<Status> Connection::begin_with(int status, const Headers& headers, std::optional<std::uint64_t> length,
+                                    std::span<const std::byte> first) {
+  const auto head = begin_head(status, headers, length);
+  co_return co_await guarded_write([&] { return body_writer_->write_behind(head, first); });
+}
+
+Task<Status> Connection::finish_with(std::span<const std::byte> last, const Headers& trailers) {
+  co_return co_await guarded_write([&] { return body_writer_->finish_with(last, trailers); });
 }
 
 Task<Result<std::unique_ptr<ByteStream>>> Connection::upgrade(int status, const Headers& headers) {

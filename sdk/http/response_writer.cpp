@@ -23,6 +23,17 @@ std::string dump(const nlohmann::json& body) {
 
 }  // namespace
 
+Task<Status> ResponseSink::begin_with(int status, const Headers& headers, std::optional<std::uint64_t> length,
+                                      std::span<const std::byte> first) {
+  HARENA_CO_TRY_STATUS(co_await begin(status, headers, length));
+  co_return co_await write(first);
+}
+
+Task<Status> ResponseSink::finish_with(std::span<const std::byte> last, const Headers& trailers) {
+  HARENA_CO_TRY_STATUS(co_await write(last));
+  co_return co_await finish(trailers);
+}
+
 Status ResponseWriter::enter(State required, State next, const char* verb) {
   if (state_ != required) {
     return make_error(ErrorCode::failed_precondition,
@@ -90,6 +101,20 @@ Task<Status> ResponseWriter::finish(Headers trailers) {
   HARENA_CO_TRY_STATUS(check_headers(trailers));
   HARENA_CO_TRY_STATUS(enter(State::streaming, State::done, "finish"));
   co_return co_await sink_.finish(trailers);
+}
+
+Task<Status> ResponseWriter::begin_with(int status, Headers headers, std::optional<std::uint64_t> length,
+                                        std::span<const std::byte> first) {
+  HARENA_CO_TRY_STATUS(check_headers(headers));
+  HARENA_CO_TRY_STATUS(enter(State::fresh, State::streaming, "begin"));
+  status_ = status;
+  co_return co_await sink_.begin_with(status, headers, length, first);
+}
+
+Task<Status> ResponseWriter::finish_with(std::span<const std::byte> last) {
+  HARENA_CO_TRY_STATUS(enter(State::streaming, State::done, "finish"));
+  const Headers none;
+  co_return co_await sink_.finish_with(last, none);
 }
 
 Task<Result<std::unique_ptr<ByteStream>>> ResponseWriter::upgrade(std::string protocol, Headers headers) {

@@ -33,6 +33,10 @@ class ResponseSink {
   virtual Task<Status> begin(int status, const Headers& headers, std::optional<std::uint64_t> length) = 0;
   virtual Task<Status> write(std::span<const std::byte> bytes) = 0;
   virtual Task<Status> finish(const Headers& trailers) = 0;
+  /// begin() and write(), write() and finish(): in one piece where the sink can.
+  virtual Task<Status> begin_with(int status, const Headers& headers, std::optional<std::uint64_t> length,
+                                  std::span<const std::byte> first);
+  virtual Task<Status> finish_with(std::span<const std::byte> last, const Headers& trailers);
   /// A head, after which the connection is a stream of bytes.
   virtual Task<Result<std::unique_ptr<ByteStream>>> upgrade(int status, const Headers& headers) = 0;
   /// See ResponseWriter. A sink that has no such thing drops it.
@@ -77,6 +81,9 @@ class ResponseWriter {
   /// connection off, so that the client sees a truncated answer and not a complete one.
   Task<Status> finish() { return finish(Headers()); }
   Task<Status> finish(Headers trailers);
+  /// begin() and the first write(), the last write() and finish(): one piece on the wire, one turn for who reads it.
+  Task<Status> begin_with(int status, Headers headers, std::optional<std::uint64_t> length, std::span<const std::byte> first);
+  Task<Status> finish_with(std::span<const std::byte> last);
 
   /// Answers 101 with `Upgrade: protocol`; what follows on the connection, both ways, is the stream's. The stream must end
   /// before the handler returns, for the server watches and drains handlers.

@@ -95,6 +95,41 @@ TEST(Server, BreaksOffAnUnfinishedAnswer) {
   EXPECT_EQ(all.find("\r\n0\r\n"), std::string::npos);
 }
 
+Task<Status> together(Request& request, ResponseWriter& response) {
+  const auto length = request.path() == "/length" ? std::optional<std::uint64_t>(11) : std::nullopt;
+  const std::string first(request.path() == "/late" ? "" : "hello ");
+  HARENA_CO_TRY_STATUS(co_await response.begin_with(200, Headers(), length, std::as_bytes(std::span(first))));
+  const std::string_view last = request.path() == "/long" ? "" : "world";
+  co_return co_await response.finish_with(std::as_bytes(std::span(last)));
+}
+
+TEST(Server, HeadAndFirstBytesLastBytesAndEndAreTheSameAnswer) {
+  TestServer server(together);
+  EXPECT_EQ(server.fetch({.target = "/"}).body, "hello world");
+  EXPECT_EQ(server.fetch({.target = "/late"}).body, "world");
+  EXPECT_EQ(server.fetch({.target = "/long"}).body, "hello ");
+  RawClient client(server.port());
+  client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /length HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const auto all = client.read_to_end();
+  EXPECT_THAT(all, HasSubstr("\r\n\r\n6\r\nhello \r\n5\r\nworld\r\n0\r\n\r\n"));
+  EXPECT_THAT(all, HasSubstr("\r\n\r\nhello world"));
+  EXPECT_TRUE(all.ends_with("\r\n\r\n") && all.rfind("HTTP/1.1 200") > all.find("hello world")) << "HEAD has no body";
+}
+
+TEST(Server, AnAnswerOfALengthIsHeldToItWhicheverWayItEnds) {
+  TestServer server([](Request& request, ResponseWriter& response) -> Task<Status> {
+    const std::string four("four");
+    HARENA_CO_TRY_STATUS(co_await response.begin_with(200, Headers(), 5, std::as_bytes(std::span(four))));
+    const auto last = four.substr(0, request.path() == "/short" ? 0 : 2);
+    co_return co_await response.finish_with(std::as_bytes(std::span(last)));
+  });
+  for (const auto* target : {"/short", "/long"}) {
+    RawClient client(server.port());
+    client.send("GET " + std::string(target) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_TRUE(client.read_to_end().ends_with("\r\n\r\nfour")) << target;  // cut off: never a whole answer
+  }
+}
+
 TEST(Server, HeadHasALengthAndNoBody) {
   TestServer server(hello);
   RawClient client(server.port());

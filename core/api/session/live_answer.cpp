@@ -24,8 +24,7 @@ Task<Status> LiveAnswer::run(Task<Status> copy) {
       co_await group.async_wait(boost::asio::experimental::wait_for_one(), boost::asio::use_awaitable);
   if (failed && order[0] == 0) std::rethrow_exception(failed);
   HARENA_CO_TRY_STATUS(std::move(outcome_));
-  if (!last_.empty()) HARENA_CO_TRY_STATUS(co_await response_.write(last_));
-  co_return co_await response_.finish();
+  co_return co_await response_.finish_with(std::as_bytes(std::span(last_)));
 }
 
 Task<Status> LiveAnswer::write(std::string bytes) {

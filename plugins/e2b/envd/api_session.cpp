@@ -44,14 +44,7 @@ frontend::ApiRequest ApiSession::request(std::string method, std::string target)
 Task<Result<http::ResponseHead>> ApiSession::begin(frontend::ApiRequest request) {
   reason_.clear();
   exchange_.reset();
-  const auto text = std::move(request.text);
-  if (!text.empty()) request.body = http::BodyKind::length;
-  request.length = text.size();
   HARENA_CO_TRY(exchange_, co_await client_.send(std::move(request)));
-  if (!text.empty()) {
-    HARENA_CO_TRY_STATUS(co_await exchange_->write_body(text));
-    HARENA_CO_TRY_STATUS(co_await exchange_->finish_body());
-  }
   co_return co_await exchange_->read_head();
 }
 

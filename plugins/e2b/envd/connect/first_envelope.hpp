@@ -19,10 +19,11 @@ class FirstEnvelope final : public http::ResponseSink {
   FirstEnvelope(http::ResponseWriter& inner, Instead instead) : inner_(inner), instead_(std::move(instead)) {}
 
   http::Task<Status> inform(int status, const http::Headers& headers) override { return inner_.inform(status, headers); }
-  http::Task<Status> send(int status, const http::Headers& headers, std::string_view body) override { return inner_.send(status, headers, body); }
+  http::Task<Status> send(int status, const http::Headers& headers, std::string_view body) override;
   http::Task<Status> begin(int status, const http::Headers& headers, std::optional<std::uint64_t> length) override;
   http::Task<Status> write(std::span<const std::byte> bytes) override;
   http::Task<Status> finish(const http::Headers& trailers) override;
+  http::Task<Status> finish_with(std::span<const std::byte> last, const http::Headers& trailers) override;
   http::Task<Result<std::unique_ptr<http::ByteStream>>> upgrade(int status, const http::Headers& headers) override;
   void set_reason(std::string reason) override { (void)inner_.set_reason(std::move(reason)); }
   void set_last_words(std::string text) override { inner_.set_last_words(std::move(text)); }
@@ -33,7 +34,7 @@ class FirstEnvelope final : public http::ResponseSink {
     http::Headers headers;
     std::optional<std::uint64_t> length;
   };
-  http::Task<Status> begin_held();
+  http::Task<Status> drop_if_end(std::span<const std::byte> first);
 
   http::ResponseWriter& inner_;
   Instead instead_;

@@ -85,6 +85,37 @@ TEST_F(FirstEnvelopeTest, AnErrorInFrontAsks) {
   EXPECT_EQ(asked_, 2);
 }
 
+/// As Rpc sends one of which nothing was told before its end.
+Task<std::string> send_whole(std::string bytes, int status, bool gone, int& asked) {
+  http::StringBody nothing("");
+  http::Request request({"POST", "/", {}, "p"}, nothing);
+  Seen seen;
+  http::ResponseWriter inner(request, seen);
+  FirstEnvelope sink(inner, [&]() -> Task<Result<bool>> {
+    ++asked;
+    const http::Headers none;
+    if (gone) HARENA_CO_TRY_STATUS(co_await inner.send(502, none, "gone"));
+    co_return gone;
+  });
+  http::ResponseWriter writer(request, sink);
+  const http::Headers none;
+  (void)co_await writer.send(status, none, bytes);
+  co_return seen.text;
+}
+
+TEST_F(FirstEnvelopeTest, AStreamInOnePieceIsAskedAboutAsOthers) {
+  const auto message = envelope(0, "{}");
+  const auto end = envelope(kEnvelopeEnd, R"({"error":{}})");
+  EXPECT_EQ(http::run_on(io_, send_whole(message + end, 200, true, asked_)), "200 " + message + end);
+  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(http::run_on(io_, send_whole(end, 200, false, asked_)), "200 " + end);
+  EXPECT_EQ(http::run_on(io_, send_whole(end, 200, true, asked_)), "502 gone");
+  EXPECT_EQ(asked_, 2);
+  // No stream: whatever its first byte is.
+  EXPECT_EQ(http::run_on(io_, send_whole("\x02...", 415, true, asked_)), "415 \x02...");
+  EXPECT_EQ(asked_, 2);
+}
+
 TEST_F(FirstEnvelopeTest, AnEmptyStreamIsItsHead) { EXPECT_EQ(run({}, true), "200:|"); }
 
 }  // namespace

@@ -140,8 +140,8 @@ http::Headers Rpc::stream_headers() {
 }
 
 Task<Status> Rpc::write(std::string_view bytes) {
-  if (!response_.begun()) HARENA_CO_TRY_STATUS(co_await response_.begin(200, stream_headers()));
-  co_return co_await response_.write(bytes);
+  if (response_.begun()) co_return co_await response_.write(bytes);
+  co_return co_await response_.begin_with(200, stream_headers(), std::nullopt, std::as_bytes(std::span(bytes)));
 }
 
 Status Rpc::enclose(const google::protobuf::Message& message, std::string& out) const {
@@ -185,8 +185,9 @@ Task<Status> Rpc::end(Status outcome) {
   ended_ = true;
   auto bytes = std::move(held_);
   append_envelope(bytes, kEnvelopeEnd, end_of_stream(outcome));
-  HARENA_CO_TRY_STATUS(co_await write(bytes));
-  co_return co_await response_.finish();
+  // What is over before anything was told has a length, and goes out in one piece.
+  if (!response_.begun()) co_return co_await response_.send(200, stream_headers(), bytes);
+  co_return co_await response_.finish_with(std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace harena::e2b

@@ -42,6 +42,10 @@ Task<Status> CorsSink::send(int status, const Headers& headers, std::string_view
 Task<Status> CorsSink::begin(int status, const Headers& headers, std::optional<std::uint64_t> length) {
   return inner_.begin(status, opened(headers), length);
 }
+Task<Status> CorsSink::begin_with(int status, const Headers& headers, std::optional<std::uint64_t> length,
+                                  std::span<const std::byte> first) {
+  return inner_.begin_with(status, opened(headers), length, first);
+}
 Task<Result<std::unique_ptr<http::ByteStream>>> CorsSink::upgrade(int status, const Headers& headers) {
   return inner_.take_over(status, headers);
 }
