@@ -56,6 +56,7 @@ json to_json(const Extras& extras) {
   if (!extras.mask_request_host.empty()) out["mask_host"] = extras.mask_request_host;
   if (!extras.deny_out.empty()) out["deny_out"] = extras.deny_out;
   if (!extras.workdir.empty()) out["workdir"] = extras.workdir;
+  if (!extras.env.empty()) out["env"] = extras.env;
   if (extras.started_ms != 0) out["started_ms"] = extras.started_ms;
   return out;
 }
@@ -72,6 +73,7 @@ Result<Extras> extras_from(const json& document) {
     extras.mask_request_host = document.value("mask_host", "");
     extras.deny_out = document.value("deny_out", std::vector<std::string>());
     extras.workdir = document.value("workdir", "");
+    extras.env = document.value("env", std::map<std::string, std::string>());
     extras.started_ms = document.value("started_ms", std::int64_t{0});
     return extras;
   } catch (const json::exception& problem) {
@@ -109,6 +111,7 @@ Result<Record> record_from(const json& sandbox) {
     record.pauses_at_end = sandbox.at("lifetime_action") == "pause";
     record.resumes_on_use = sandbox.at("resume_on_use").get<bool>();
     read_params(sandbox.at("params"), record);
+    for (const auto& [name, value] : record.extras.env) record.env[name] = value;
   } catch (const json::exception& problem) {
     return make_error(ErrorCode::internal, std::string("the API's sandbox can't be read: ") + problem.what());
   }

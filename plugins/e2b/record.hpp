@@ -31,6 +31,7 @@ struct Extras {
   std::vector<std::string> deny_out;          ///< as they were asked for
   std::string user;                           ///< of commands that name none
   std::string workdir;                        ///< empty: the user's home
+  std::map<std::string, std::string> env;     ///< given to it when it ran already; those before are in its parameters
   std::int64_t started_ms = 0;                ///< when a sandbox that was ready before became the caller's; 0: with its creation
 };
 nlohmann::json to_json(const Extras& extras);

@@ -3,6 +3,7 @@
 #include "plugins/e2b/control/sandbox_calls.hpp"
 #include "plugins/e2b/control/sandbox_store.hpp"
 #include "plugins/e2b/control/snapshot_calls.hpp"
+#include "plugins/e2b/warm/late_environment.hpp"
 #include "plugins/e2b/warm/warm_pools.hpp"
 
 namespace harena::e2b {
@@ -40,8 +41,8 @@ Task<Result<Record>> create_from_template(ControlCall& call, const CreateRequest
   SandboxStore store(call.services, call.key);
   HARENA_CO_TRY(const auto project, co_await store.project());
   auto key = idempotency_of(call);
-  // A repetition under a key must find the sandbox of the first; and a sandbox that runs can't be given variables.
-  if (key.empty() && request.env.empty()) {
+  // A repetition under a key must find the sandbox of the first.
+  if (key.empty() && fits_running(request.env)) {
     auto ready = co_await call.services.warm->claim(from, request, call.key);
     if (ready) co_return *std::move(ready);
   }

@@ -90,6 +90,7 @@ Extras extras_over(const Extras& source, const CreateRequest& request, const std
   if (plain != snapshot_id) extras.alias = plain;
   extras.user = source.user.empty() ? Template().user : source.user;
   extras.workdir = source.workdir;
+  if (request.env.empty()) extras.env = source.env;
   return extras;
 }
 

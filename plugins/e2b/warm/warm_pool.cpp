@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "plugins/e2b/control/sandbox_calls.hpp"
+#include "plugins/e2b/warm/late_environment.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/digest/sha256.hpp"
 
@@ -71,12 +72,13 @@ Task<Result<json>> WarmPool::change(std::string id, json changes) {
 
 Task<std::optional<Record>> WarmPool::claim(CreateRequest request, std::string caller) {
   request.extras.started_ms = services_.clock.wall_ms();
+  request.extras.env = request.env;
   json changes = lifetime_fields(request.timeout_s, request.auto_pause, request.auto_resume);
   json as_created = core_create_body(request, from_, "");
   changes["labels"] = as_created["labels"];
   changes["annotations"] = as_created["annotations"];
   changes["if_labels"] = labels_of("ready", name_, from_.id);
-  changes["give_to"] = std::move(caller);
+  changes["give_to"] = caller;
   while (auto id = shelf_.take()) {
     auto sandbox = co_await change(*id, changes);
     tell();
@@ -88,7 +90,13 @@ Task<std::optional<Record>> WarmPool::claim(CreateRequest request, std::string c
       co_return std::nullopt;
     }
     auto record = record_from(*sandbox);
-    if (record.ok()) co_return *std::move(record);
+    if (!record.ok()) continue;
+    const bool told = request.env.empty() || co_await tell_interpreter(services_, caller, *id, request.env);
+    if (told) co_return *std::move(record);
+    // Half given to the caller, it isn't what he asked for: a new one is made instead.
+    SandboxStore store(services_, caller);
+    (void)co_await store.act(*id, "stop");
+    break;
   }
   services_.counters.warm(from_.id, "missed");
   co_return std::nullopt;

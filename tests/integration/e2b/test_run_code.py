@@ -165,9 +165,15 @@ def test_files_of_commands_and_of_code_are_the_same(box):
     assert box.run_code("open('/home/user/of-command').read()").text == "d"
 
 
-def test_variables_of_create_reach_the_kernel(make):
-    """Not from the pool: a sandbox that runs can't be given them."""
-    assert make(envs={"BORN": "with"}).run_code("import os; os.environ.get('BORN')").text == "with"
+def test_variables_of_create_reach_the_kernel(daemon, make):
+    """From the pool too: its kernel runs, and is told; and whatever commands start has them."""
+    with daemon.client() as client:
+        ready = set(until(lambda: len(found := ready_members(client)) == WARM and found, "the pool isn't filled"))
+    box = make(envs={"BORN": "with 'two'\nlines"})
+    assert box.sandbox.sandbox_id in ready
+    assert "".join(box.run_code("import os; print(os.environ['BORN'], end='')").logs.stdout) == "with 'two'\nlines"
+    assert box.command("echo -n \"$BORN\"") == "with 'two'\nlines"
+    assert "".join(box.run_code("echo \"$BORN\"", language="bash").logs.stdout) == "with 'two'\nlines\n"
 
 
 def test_a_ready_one_answers_at_once(daemon, make):

@@ -134,12 +134,21 @@ def test_many_at_once_get_one_each(daemon, full):
         assert not {box for _, box in made} & set(ready_members(client))
 
 
-def test_variables_make_a_new_one(daemon, full):
+def test_variables_are_given_to_one_that_runs(daemon, full):
     raw = caller(daemon)
-    status, box = create(raw, envVars={"A": "b"})
-    assert status == 201 and box not in full
-    status, again = create(raw, envVars={})
-    assert status == 201 and again in full
+    status, _, made = raw("POST", "/v2/sandboxes", {"templateID": "quick", "envVars": {"A": "b", "E2B_TEMPLATE_ID": "mine"}})
+    assert status == 201 and made["sandboxID"] in full
+    ask = {"E2b-Sandbox-Id": made["sandboxID"], "E2b-Sandbox-Port": "49983", "X-Access-Token": made["envdAccessToken"]}
+    envs = raw("GET", "/envs", headers=ask)[2]
+    assert envs["A"] == "b" and envs["E2B_TEMPLATE_ID"] == "mine" and envs["E2B_SANDBOX_ID"] == made["sandboxID"]
+    status, _, bare = raw("POST", "/v2/sandboxes", {"templateID": "quick", "envVars": {}})
+    assert status == 201 and bare["sandboxID"] in full
+    assert "A" not in raw("GET", "/envs", headers={**ask, "E2b-Sandbox-Id": bare["sandboxID"], "X-Access-Token": bare["envdAccessToken"]})[2]
+
+
+def test_variables_that_not_everything_takes_make_a_new_one(daemon, full):
+    status, box = create(caller(daemon), envVars={"NOT-A-NAME": "b"})
+    assert status == 400 or box not in full
 
 
 def test_an_idempotency_key_makes_a_new_one(daemon, full):
