@@ -26,6 +26,8 @@ run_packages() {
 
 # What runs virtual machines, for the backend microvm (deploy/microvm.sh); zstd: modules of some kernels are packed with it.
 microvm_packages() { echo qemu-system-x86 e2fsprogs zstd; }
+# What full machines need (docs/qemu.md).
+qemu_packages() { echo qemu-system-x86 qemu-utils genisoimage ovmf; }
 
 # What makes images: from registries (skopeo) and from the distribution's archive.
 # mount: a workspace is compiled over its base.

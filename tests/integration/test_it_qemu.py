@@ -83,6 +83,16 @@ def test_a_guest_without_agent_refuses_commands(daemon):
     stop(daemon, sandbox)
 
 
+@pytest.mark.skipif(not os.path.exists("/usr/share/OVMF/OVMF_CODE_4M.fd"), reason="there is no OVMF here; apt-get install ovmf")
+def test_uefi_starts_the_kernel_and_a_seed_is_made(daemon):
+    sandbox = create(daemon, firmware="uefi", display=False, cloud_init={"user_data": "#cloud-config\n{}\n"})
+    console = Console(sandbox["details"]["consoles"]["serial"])
+    console.wait(b"tiny-ready")
+    console.run("test -d /sys/firmware/efi && echo by-$((1+1))-uefi", b"by-2-uefi")
+    console.close()
+    stop(daemon, sandbox)
+
+
 def test_vnc_speaks_rfb_and_shows_the_screen(daemon):
     sandbox = create(daemon)
     vnc = socket.socket(socket.AF_UNIX)
