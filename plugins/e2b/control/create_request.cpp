@@ -49,15 +49,21 @@ Status check_timeout(std::int64_t seconds, const Settings& settings) {
              " are allowed here");
 }
 
+Result<std::int64_t> read_timeout(Fields& fields, std::optional<std::int64_t> otherwise, const Settings& settings) {
+  HARENA_TRY(const auto given, fields.integer("timeout"));
+  if (!given && !otherwise) return bad_request("timeout is missing; a whole number of seconds is right");
+  const auto seconds = given ? *given : *otherwise;
+  HARENA_TRY_STATUS(check_timeout(seconds, settings));
+  return seconds;
+}
+
 Result<CreateRequest> parse_create(const json& body, CreateForm form, const Settings& settings, Counters& counters) {
   Fields fields(body, counters, "create");
   CreateRequest out;
   HARENA_TRY(const auto name, fields.text("templateID"));
   if (!name || name->empty()) return bad_request("templateID is missing; the name of a template, such as base, is right");
   out.template_name = *name;
-  HARENA_TRY(const auto timeout, fields.integer("timeout"));
-  out.timeout_s = timeout.value_or(form == CreateForm::v2 ? kDefaultTimeoutV2 : kDefaultTimeoutLegacy);
-  HARENA_TRY_STATUS(check_timeout(out.timeout_s, settings));
+  HARENA_TRY(out.timeout_s, read_timeout(fields, form == CreateForm::v2 ? kDefaultTimeoutV2 : kDefaultTimeoutLegacy, settings));
   HARENA_TRY(auto metadata, fields.text_map("metadata"));
   HARENA_TRY(auto env, fields.text_map("envVars"));
   if (metadata) out.extras.metadata = *std::move(metadata);

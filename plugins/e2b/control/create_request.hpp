@@ -34,6 +34,8 @@ std::string annotation_of(const Extras& extras);
 
 /// A timeout in whole seconds, from 1 to the longest allowed. invalid_argument otherwise.
 Status check_timeout(std::int64_t seconds, const Settings& settings);
+/// The field `timeout` of a call: `otherwise` where it is absent, invalid_argument where there is no such, and for what check_timeout refuses.
+Result<std::int64_t> read_timeout(Fields& fields, std::optional<std::int64_t> otherwise, const Settings& settings);
 
 /// Times that Harena understands so: kill or pause at the end, and while it is paused it has none.
 nlohmann::json lifetime_fields(std::int64_t timeout_s, bool auto_pause, bool auto_resume);

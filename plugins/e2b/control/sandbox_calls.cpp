@@ -57,33 +57,27 @@ AnswerTask kill_sandbox(ControlCall& call) {
 AnswerTask connect_sandbox_v2(ControlCall& call) {
   HARENA_CO_TRY(const auto body, co_await call.body());
   Fields fields(body, call.services.counters, call.operation);
-  HARENA_CO_TRY(const auto timeout, fields.integer("timeout"));
+  HARENA_CO_TRY(const auto seconds, read_timeout(fields, kDefaultConnect, call.services.settings));
   HARENA_CO_TRY(const auto memory, fields.boolean("memory"));
   fields.done();
   HARENA_CO_TRY_STATUS(check_memory(memory));
-  const auto seconds = timeout.value_or(kDefaultConnect);
-  HARENA_CO_TRY_STATUS(check_timeout(seconds, call.services.settings));
   co_return co_await connect(call, seconds);
 }
 
 AnswerTask connect_sandbox_legacy(ControlCall& call) {
   HARENA_CO_TRY(const auto body, co_await call.body());
   Fields fields(body, call.services.counters, call.operation);
-  HARENA_CO_TRY(const auto timeout, fields.integer("timeout"));
+  HARENA_CO_TRY(const auto seconds, read_timeout(fields, std::nullopt, call.services.settings));
   fields.done();
-  if (!timeout) co_return bad_call("timeout is missing; a whole number of seconds is right");
-  HARENA_CO_TRY_STATUS(check_timeout(*timeout, call.services.settings));
-  co_return co_await connect(call, *timeout);
+  co_return co_await connect(call, seconds);
 }
 
 AnswerTask resume_sandbox(ControlCall& call) {
   HARENA_CO_TRY(const auto body, co_await call.body());
   Fields fields(body, call.services.counters, call.operation);
-  HARENA_CO_TRY(const auto timeout, fields.integer("timeout"));
+  HARENA_CO_TRY(const auto seconds, read_timeout(fields, kDefaultResume, call.services.settings));
   HARENA_CO_TRY(const auto auto_pause, fields.boolean("autoPause"));
   fields.done();
-  const auto seconds = timeout.value_or(kDefaultResume);
-  HARENA_CO_TRY_STATUS(check_timeout(seconds, call.services.settings));
   SandboxStore store(call.services, call.key);
   const auto id = call.param("id");
   HARENA_CO_TRY(const auto before, co_await store.living(id));

@@ -23,15 +23,14 @@ struct ForkRequest {
 
 Result<ForkRequest> parse_fork(const json& body, ControlCall& call) {
   Fields fields(body, call.services.counters, call.operation);
-  HARENA_TRY(const auto timeout, fields.integer("timeout"));
+  HARENA_TRY(const auto timeout_s, read_timeout(fields, kDefaultTimeout, call.services.settings));
   HARENA_TRY(const auto count, fields.integer("count"));
   HARENA_TRY_STATUS(fields.boolean("memory"));  // what is kept is what the backend can; the answer says it
   fields.done();
-  const ForkRequest request{timeout.value_or(kDefaultTimeout), count.value_or(1)};
+  const ForkRequest request{timeout_s, count.value_or(1)};
   if (request.count < 1 || request.count > kMaxForks) {
     return make_error(ErrorCode::invalid_argument, "count is " + std::to_string(request.count) + "; 1 to 100 are right");
   }
-  HARENA_TRY_STATUS(check_timeout(request.timeout_s, call.services.settings));
   return request;
 }
 
