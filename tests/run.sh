@@ -14,7 +14,7 @@ step() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - started)); }
 step "packages"
 apt-cache policy libgtest-dev 2>/dev/null | grep -q Candidate || apt-get -qq update
 # shellcheck disable=SC2046
-install_packages $(build_packages) $(run_packages) $(image_packages) $(test_packages)
+install_packages $(build_packages) $(run_packages) $(image_packages) $(qemu_packages) $(test_packages)
 
 # Machines of tests/guest boot the host's cloud kernel, or one that is unpacked beside the build.
 if ! compgen -G '/boot/vmlinuz-*cloud*' >/dev/null && [[ -z ${HARENA_GUEST_KERNEL:-} ]]; then
