@@ -25,6 +25,7 @@ Result<MicrovmBackend::Engine*> MicrovmBackend::engine() {
   std::lock_guard lock(engine_mutex_);
   if (engine_) return engine_.get();
   HARENA_TRY(const auto accelerator, choose_accelerator(settings_.accelerator));
+  HARENA_TRY_STATUS(check_vmm(settings_, accelerator));
   HARENA_TRY(auto layout, detect_cgroups());
   HARENA_TRY(auto cgroups, CgroupTree::open(layout, settings_.cgroup_parent, settings_.instance));
   HARENA_TRY(UniqueFd held, cgroups.lock_within(kLockPatienceNs));

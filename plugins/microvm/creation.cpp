@@ -134,13 +134,15 @@ Result<MicrovmBackend::Groups> MicrovmBackend::make_groups(Engine& engine, const
 Result<MachineConfig> MicrovmBackend::machine_config(const Engine& engine, const json& request, const Parameters& parameters,
                                                      const SandboxState& state, const std::string& from) const {
   MachineConfig config{.sandbox = request.at("sandbox_id").get<std::string>(), .run_dir = state.run_dir, .vm_dir = state.vm_dir, .from = from,
-                       .qemu = settings_.qemu_path, .firmware_dir = settings_.firmware_dir, .kernel = settings_.kernel, .initramfs = settings_.initramfs};
+                       .vmm = settings_.vmm, .program = settings_.program(), .jailer = settings_.vmm == "firecracker" ? settings_.jailer_path : "",
+                       .firmware_dir = settings_.firmware_dir, .kernel = settings_.kernel, .initramfs = settings_.initramfs};
   config.accelerator = engine.accelerator.accelerator;
   config.cpu_model = settings_.cpu_model;
   config.tsc_khz = engine.tsc_khz;
   config.cpus = parameters.cpus();
   config.ram_bytes = parameters.memory_bytes;
   config.disk_bytes = parameters.disk_bytes;
+  config.disk_limits = parameters.disk_limits;
   HARENA_TRY(config.layers, layers_of(request));
   config.uid = state.uid;
   config.hostname = parameters.hostname.empty() ? config.sandbox : parameters.hostname;

@@ -21,6 +21,12 @@ constexpr const char* kSchema = R"({
     "memory_bytes": {"type": "integer", "minimum": 134217728, "maximum": 1099511627776, "description": "the same in bytes"},
     "disk": {"type": ["string", "integer"], "description": "size of the writable disk, 16 MiB to 8 TiB; without it 4 GiB. What isn't written takes no room"},
     "disk_bytes": {"type": "integer", "minimum": 16777216, "maximum": 8796093022208, "description": "the same in bytes"},
+    "io_bps": {"type": ["string", "integer"], "description": "bytes a second that the machine's disks read and write, together; under Firecracker each disk"},
+    "io_iops": {"type": "integer", "minimum": 1, "maximum": 4294967295, "description": "reads and writes a second, counted as io_bps"},
+    "io_read_bps": {"type": ["string", "integer"], "description": "bytes a second read; not with io_bps, not under Firecracker"},
+    "io_write_bps": {"type": ["string", "integer"], "description": "bytes a second written, as io_read_bps"},
+    "io_read_iops": {"type": "integer", "minimum": 1, "maximum": 4294967295, "description": "reads a second; not with io_iops, not under Firecracker"},
+    "io_write_iops": {"type": "integer", "minimum": 1, "maximum": 4294967295, "description": "writes a second, as io_read_iops"},
     "pids": {"type": "integer", "minimum": 4, "maximum": 4000000, "default": 4096, "description": "processes and threads in the sandbox"},
     "open_files": {"type": "integer", "minimum": 16, "maximum": 1048576, "description": "open files of one process; by default the guest kernel's"},
     "hostname": {"type": "string", "pattern": "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$", "description": "default: the sandbox's id; a fork's own too"},
@@ -110,6 +116,44 @@ Status refuse(const std::string& name, const json& value) {
   return make_error(ErrorCode::unimplemented, "parameter '" + name + "' is " + shown(value) + ": a microVM can't have this yet; leave it out");
 }
 
+struct IoLimit {
+  const char* name;
+  std::int64_t DiskLimits::* field;
+  bool is_size;
+};
+constexpr IoLimit kIoLimits[] = {
+    {"io_bps", &DiskLimits::bps, true},          {"io_iops", &DiskLimits::iops, false},
+    {"io_read_bps", &DiskLimits::read_bps, true}, {"io_write_bps", &DiskLimits::write_bps, true},
+    {"io_read_iops", &DiskLimits::read_iops, false}, {"io_write_iops", &DiskLimits::write_iops, false},
+};
+
+const IoLimit* find_io_limit(const std::string& name) {
+  const auto* found = std::find_if(std::begin(kIoLimits), std::end(kIoLimits), [&](const IoLimit& limit) { return name == limit.name; });
+  return found == std::end(kIoLimits) ? nullptr : found;
+}
+
+/// A limit of both together leaves nothing for one of one alone.
+Status check_io_limits(const json& params) {
+  for (const std::string kind : {"bps", "iops"}) {
+    for (const std::string& one : {"io_read_" + kind, "io_write_" + kind}) {
+      if (params.contains("io_" + kind) && params.contains(one)) return bad(one, params[one], "either '" + one + "' or 'io_" + kind + "', not both");
+    }
+  }
+  return {};
+}
+
+Status set_io_limit(const IoLimit& limit, const json& value, Parameters& out) {
+  if (!limit.is_size) {
+    HARENA_TRY(out.disk_limits.*limit.field, integer(limit.name, value, 1, kMaxIops));
+    return {};
+  }
+  const Error wrong = bad(limit.name, value, "bytes a second such as \"20MiB\", from " + std::to_string(kMinBps) + " to " + std::to_string(kMaxBps));
+  auto bytes = value.is_string() ? parse_size(value.get<std::string>()) : integer(limit.name, value, kMinBps, kMaxBps);
+  if (!bytes.ok() || *bytes < kMinBps || *bytes > kMaxBps) return wrong;
+  out.disk_limits.*limit.field = *bytes;
+  return {};
+}
+
 Status set_text(const std::string& name, const json& value, Parameters& out) {
   if (!value.is_string()) return bad(name, value, "a text");
   const auto text = value.get<std::string>();
@@ -146,6 +190,8 @@ Status set_one(const std::string& name, const json& value, Parameters& out) {
     HARENA_TRY(out.pids, integer(name, value, 4, 4'000'000));
   } else if (name == "open_files") {
     HARENA_TRY(out.open_files, integer(name, value, 16, 1 << 20));
+  } else if (const IoLimit* limit = find_io_limit(name)) {
+    return set_io_limit(*limit, value, out);
   } else if (name == "hostname" || name == "user" || name == "start_command" || name == "ready_command") {
     return set_text(name, value, out);
   } else if (name == "ready_timeout_s") {
@@ -182,6 +228,7 @@ Result<Parameters> parse_parameters(const json& params) {
     const std::string bytes = std::string(name) + "_bytes";
     if (params.contains(name) && params.contains(bytes)) return bad(bytes, params[bytes], "either '" + std::string(name) + "' or '" + bytes + "', not both");
   }
+  HARENA_TRY_STATUS(check_io_limits(params));
   Parameters parsed;
   for (const auto& [name, value] : params.items()) HARENA_TRY_STATUS(set_one(name, value, parsed));
   if (parsed.start.command.empty() && !parsed.start.ready.empty()) return bad("ready_command", parsed.start.ready, "none without 'start_command'");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/microvm/machine/vmm.hpp"
 #include "sdk/base/result.hpp"
 
 namespace harena::microvm {
@@ -22,6 +23,10 @@ inline constexpr std::int64_t kMinMemoryBytes = 128LL << 20;
 inline constexpr std::int64_t kMaxMemoryBytes = 1LL << 40;
 inline constexpr std::int64_t kMinDiskBytes = 16LL << 20;
 inline constexpr std::int64_t kMaxDiskBytes = 8LL << 40;
+/// As the container's io_read_bps and io_read_iops; QEMU's throttling ends at 1e15.
+inline constexpr std::int64_t kMinBps = 4096;
+inline constexpr std::int64_t kMaxBps = 1'000'000'000'000'000;
+inline constexpr std::int64_t kMaxIops = UINT32_MAX;
 /// microvm's own limit of virtual CPUs is above; a cgroup's quota makes parts of cores.
 inline constexpr double kMinCpu = 0.05;
 inline constexpr double kMaxCpu = 64;
@@ -43,6 +48,7 @@ struct Parameters {
   std::int64_t disk_bytes = kDefaultDiskBytes;
   std::int64_t pids = kDefaultPids;
   std::int64_t open_files = 0;
+  DiskLimits disk_limits;
   std::string hostname;  // empty: the sandbox's id
   std::map<std::string, std::string> env;
   std::string user;  // of commands that name none; empty: the image's

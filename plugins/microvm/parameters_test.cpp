@@ -70,5 +70,42 @@ TEST(MicrovmState, IsReadAgainAndNothingElse) {
   EXPECT_EQ(SandboxState::decode(R"({"version": 2})").error().code, ErrorCode::failed_precondition);
 }
 
+TEST(MicrovmParameters, LimitsOfTheDiskAreReadAndTheirContradictionsNamed) {
+  auto parsed = parse_parameters({{"io_bps", "20MiB"}, {"io_iops", 500}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->disk_limits.bps, 20 << 20);
+  EXPECT_EQ(parsed->disk_limits.iops, 500);
+  EXPECT_FALSE(parse_parameters(json::object())->disk_limits.any());
+  const std::pair<json, const char*> wrong[] = {{{{"io_bps", 4095}}, "io_bps"},
+                                                {{{"io_bps", "2PiB"}}, "io_bps"},
+                                                {{{"io_iops", 0}}, "io_iops"},
+                                                {{{"io_read_bps", "fast"}}, "io_read_bps"},
+                                                {{{"io_write_iops", 1.5}}, "io_write_iops"},
+                                                {{{"io_bps", 8192}, {"io_write_bps", 8192}}, "io_write_bps"},
+                                                {{{"io_iops", 8}, {"io_read_iops", 8}}, "io_read_iops"}};
+  for (const auto& [params, name] : wrong) {
+    auto refused = parse_parameters(params);
+    ASSERT_FALSE(refused.ok()) << params.dump();
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(refused.error().message.find(name), std::string::npos) << refused.error().message;
+  }
+}
+
+TEST(MicrovmSettings, FirecrackerIsRefusedWhereItCantRun) {
+  const auto refused = [](const json& config) {
+    auto settings = Settings::parse(config);
+    return settings.ok() ? std::string() : settings.error().message;
+  };
+  EXPECT_NE(refused({{"vmm", "firecracker"}, {"firecracker_path", "/opt/fc"}}).find("'/opt/fc'"), std::string::npos);
+  EXPECT_NE(refused({{"vmm", "firecracker"}, {"accelerator", "tcg"}}).find("'tcg'"), std::string::npos);
+  EXPECT_EQ(refused({{"vmm", "qemu"}, {"accelerator", "tcg"}}), "");
+
+  const auto settings = Settings::parse({{"vmm", "firecracker"}, {"firecracker_path", "/opt/firecracker"}, {"kernel", "/etc/passwd"}});
+  ASSERT_TRUE(settings.ok()) << settings.error().message;
+  EXPECT_EQ(settings->program(), "/opt/firecracker");
+  EXPECT_NE(check_vmm(*settings, {Accelerator::tcg, "no flag"}).error().message.find("no flag"), std::string::npos);
+  EXPECT_NE(check_vmm(*settings, {Accelerator::kvm, ""}).error().message.find("/etc/passwd"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace harena::microvm

@@ -24,8 +24,10 @@ void look_at_files(const Settings& settings, Found& found) {
     int mode;
     const char* mend;
   };
+  const bool firecracker = settings.vmm == "firecracker";
   const Wanted wanted[] = {
-      {"qemu", settings.qemu_path, X_OK, "apt-get install qemu-system-x86"},
+      firecracker ? Wanted{"firecracker", settings.firecracker_path, X_OK, "install a release of it, or set firecracker_path"}
+                  : Wanted{"qemu", settings.qemu_path, X_OK, "apt-get install qemu-system-x86"},
       {"machine", settings.machine_path, X_OK, "it is installed with Harena (libexec/harena/harena-machine); else set machine_path"},
       {"kernel", settings.kernel, R_OK, "apt-get install linux-image-cloud-amd64, or set kernel to another vmlinuz"},
       {"initramfs", settings.initramfs, R_OK, "run harena-guest-image, or set initramfs"},
@@ -34,6 +36,9 @@ void look_at_files(const Settings& settings, Found& found) {
     found.facts[one.fact] = one.path;
     if (is_there(one.path, one.mode)) continue;
     found.why_not.push_back(std::string(one.fact) + (one.path.empty() ? " isn't there" : " isn't there: " + one.path) + "; " + one.mend);
+  }
+  if (firecracker && !is_there(settings.jailer_path, X_OK)) {
+    found.why_not.push_back("jailer isn't there" + (settings.jailer_path.empty() ? "" : ": " + settings.jailer_path) + "; it is in Firecracker's releases, or set jailer_path");
   }
   if (!is_there("/usr/sbin/mke2fs", X_OK) && !is_there("/sbin/mke2fs", X_OK)) {
     found.why_not.push_back("mke2fs isn't there; apt-get install e2fsprogs");
@@ -46,10 +51,11 @@ void look_at_accelerator(const Settings& settings, Found& found) {
     found.why_not.push_back(choice.error().message);
     return;
   }
+  if (Status fits = check_vmm(settings, *choice); !fits.ok()) found.why_not.push_back(fits.error().message);
   const bool kvm = choice->accelerator == Accelerator::kvm;
   found.facts["accelerator"] = kvm ? "kvm" : "tcg";
   found.facts["accelerator_why"] = choice->why;
-  if (!kvm) found.warnings.push_back("microVMs run under QEMU's emulation (TCG), several times slower: " + choice->why);
+  if (!kvm && settings.vmm == "qemu") found.warnings.push_back("microVMs run under QEMU's emulation (TCG), several times slower: " + choice->why);
 }
 
 void look_at_cgroups(const Settings& settings, Found& found) {
@@ -74,7 +80,7 @@ json probe_host(const Settings& settings) {
   look_at_accelerator(settings, found);
   look_at_cgroups(settings, found);
   found.facts["snapshots"] = {"memory"};
-  found.facts["vmm"] = "qemu-microvm";
+  found.facts["vmm"] = settings.vmm == "qemu" ? "qemu-microvm" : settings.vmm;
   found.facts["warnings"] = found.warnings;
   return {{"usable", found.why_not.empty()}, {"why_not", found.why_not}, {"facts", found.facts}};
 }

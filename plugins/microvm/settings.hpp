@@ -29,9 +29,13 @@ inline constexpr std::string_view kSettingsSchema = R"({
     "cgroup_parent": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "default": "harena-vm",
                       "description": "cgroup below the root of each hierarchy; another than the container plugin's"},
     "machine_path": {"type": "string", "default": "", "description": "harena-machine; empty: found beside the plugin or in libexec/harena"},
+    "vmm": {"type": "string", "enum": ["qemu", "firecracker"], "default": "qemu", "description": "the program that machines run under; firecracker needs KVM"},
+    "firecracker_path": {"type": "string", "default": "",
+                         "description": "Firecracker 1.8 or a newer 1.x, its name must contain 'firecracker'; empty: from /usr/bin or /usr/local/bin"},
+    "jailer_path": {"type": "string", "default": "", "description": "the jailer of the same release; empty: from /usr/bin or /usr/local/bin"},
     "qemu_path": {"type": "string", "default": "", "description": "qemu-system-x86_64; empty: from /usr/bin or /usr/local/bin"},
     "firmware_dir": {"type": "string", "default": "", "description": "QEMU's data files (-L); empty: its own default"},
-    "kernel": {"type": "string", "default": "", "description": "the guests' kernel, an uncompressed or bzImage Linux; empty: the newest /boot/vmlinuz-*-cloud-amd64, else /boot/vmlinuz-*"},
+    "kernel": {"type": "string", "default": "", "description": "the guests' kernel, an uncompressed or bzImage Linux, for Firecracker an uncompressed one (vmlinux); empty: the newest /boot/vmlinuz-*-cloud-amd64, else /boot/vmlinuz-*"},
     "initramfs": {"type": "string", "default": "", "description": "the guests' initramfs with harena-guest and the kernel's modules, as harena-guest-image makes it; empty: guest.cpio.* beside harena-machine"},
     "accelerator": {"type": "string", "enum": ["auto", "kvm", "tcg"], "default": "auto",
                     "description": "auto: KVM where /dev/kvm opens and the CPU has vmx or svm, else QEMU's emulation"},
@@ -57,6 +61,8 @@ inline constexpr std::string_view kSettingsSchema = R"({
 struct Settings {
   std::string instance, cgroup_parent;
   std::string machine_path, qemu_path, firmware_dir, kernel, initramfs;  // empty: not found
+  std::string vmm = "qemu";                                              // or "firecracker"
+  std::string firecracker_path, jailer_path;
   std::string accelerator;
   std::string cpu_model;
   std::uint32_t uid_base = kDefaultUidBase;
@@ -70,6 +76,8 @@ struct Settings {
   std::int64_t ahead_idle_s = 300;
   std::set<std::string> allow_missing_limits;
 
+  const std::string& program() const { return vmm == "firecracker" ? firecracker_path : qemu_path; }
+  /// invalid_argument names a value that can't be.
   static Result<Settings> parse(const json& config);
 };
 
@@ -80,5 +88,7 @@ struct AcceleratorChoice {
 };
 /// failed_precondition when `kvm` is asked for and isn't there.
 Result<AcceleratorChoice> choose_accelerator(const std::string& wanted);
+/// Whether the settings can make machines here: Firecracker needs KVM, and a kernel that it can read. failed_precondition says what is right.
+Status check_vmm(const Settings& settings, const AcceleratorChoice& accelerator);
 
 }  // namespace harena::microvm

@@ -26,7 +26,7 @@ std::string template_key(const MachineConfig& config, const StartSpec& start) {
   }
   document["version"] = MachineImage::kVersion;
   for (const auto& layer : config.layers) document["digests"].push_back(layer.digest);
-  document["files"] = {stamp_of(config.qemu), stamp_of(config.kernel), stamp_of(config.initramfs)};
+  document["files"] = {stamp_of(config.program), stamp_of(config.kernel), stamp_of(config.initramfs)};
   if (!start.command.empty()) document["start"] = {start.command, start.ready, start.user, start.folder};
   return sha256_hex(document.dump(-1, ' ', false, json::error_handler_t::replace)).substr(0, kKeyDigits);
 }

@@ -72,10 +72,10 @@ OUTSIDE = {
     "openssl/": ["core/crypto", "sdk/http", "sdk/digest"],
     "sqlite3.h": ["plugins/statestore-sqlite"],
     "boost/dll/": ["sdk/loader"],
-    "boost/beast/": ["sdk/http", "bench"],
+    "boost/beast/": ["sdk/http", "bench", "plugins/microvm"],
     "boost/asio/": ["sdk/http", "sdk/session/client", "core/contracts", "core/lifecycle", "core/api", "core/edge",
                     "core/apiserver", "core/watcher", "core/telemetry", "core/daemon", "bench", "sdk/frontend", "plugins/e2b",
-                    "plugins/console", "plugins/mcp"],
+                    "plugins/console", "plugins/mcp", "plugins/microvm"],
     "spdlog/": ["core/telemetry", "sdk/http"],  # sdk/http: pch.hpp, the precompiled header of all
     "archive": ["core/image", "core/cli", "shim"],
     "Poco/": ["sdk/client", "core/cli"],

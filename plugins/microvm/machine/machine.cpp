@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "sdk/session/tunnel/agent_messages.hpp"
 #include "sdk/support/fault.hpp"
@@ -45,8 +46,8 @@ Error not_now(Machine::State state, const char* verb) {
 
 }  // namespace
 
-Machine::Machine(EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, LaunchVmm launch)
-    : loop_(loop), random_(random), config_(std::move(config)), group_files_(std::move(group_files)), launch_(std::move(launch)) {}
+Machine::Machine(EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, VmmDriver driver)
+    : loop_(loop), random_(random), config_(std::move(config)), group_files_(std::move(group_files)), driver_(std::move(driver)) {}
 
 Machine::~Machine() {
   drop_vmm();
@@ -83,7 +84,9 @@ void Machine::adopt_vmm(std::unique_ptr<Vmm> vmm, session::LinkStart start) {
   vmm_ = std::move(vmm);
   console_ = vmm_->take_console();
   watch_console();
-  bridge_->replace_channel(vmm_->take_channel(), start);
+  vmm_->on_channel([this, how = start](UniqueFd channel) mutable {
+    bridge_->replace_channel(std::move(channel), std::exchange(how, session::LinkStart::go_on));
+  });
   const auto watched = loop_.watch(vmm_->pidfd(), EPOLLIN, [this](std::uint32_t) {
     const std::string how = vmm_->ended();
     // A guest that powers itself off or panics ends its VMM without an error of its own.
@@ -148,6 +151,10 @@ Result<json> Machine::pause() {
   if (written.ok()) written = image->write(config_.vm_dir);
   if (!written.ok()) {
     if (image.ok()) remove_files({image->state, image->delta});
+    if (image.ok() && !driver_.traits.maps_ram_file) {
+      if (image->ram != ram_) remove_files({image->ram});
+      remove_files({std::exchange(ram_, {})});  // what changed since then has been forgotten: the next save is a whole one
+    }
     const Status ran = vmm_->run(monotonic_now_ns() + kStepPatienceNs);
     const Status thawed = ran.ok() ? thaw() : ran;
     if (!thawed.ok()) fail(thawed.error());
@@ -157,6 +164,7 @@ Result<json> Machine::pause() {
   bridge_->close_channel();
   drop_vmm();
   mapping_ = RamMapping::own_copy;
+  ram_ = image->ram;
   state_ = State::paused;
   // Where it fails, the delta stays as it is.
   (void)merge_large_delta(config_.vm_dir, names_, *image);

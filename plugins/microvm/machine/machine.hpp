@@ -8,7 +8,8 @@
 // How a running machine is captured: a VMM that shall go on is started ahead; the sandbox's processes are frozen by the agent, so that a
 // clone's identity is new before any of them runs; the VMM stops and writes the devices' state. The first time, RAM is the shared file: it is
 // frozen as it is, and the machine goes on in the VMM started ahead, which maps it privately. From then on RAM is that file and the pages
-// written since (ram_delta.hpp): they are copied out, and the same VMM goes on, with a new overlay on its disk.
+// written since (ram_delta.hpp): they are copied out, and the same VMM goes on, with a new overlay on its disk. A VMM with RAM of its own
+// (VmmTraits) always goes on itself: it writes its memory, later what changed, and RAM files are made complete when the guest runs again.
 
 #include <cstdint>
 #include <functional>
@@ -38,15 +39,12 @@ inline constexpr const char* kDiskSerial = "disk";
 inline constexpr std::size_t kMaxDiskFiles = 12;
 inline constexpr std::int64_t kFlattenPatienceNs = 120'000'000'000;
 
-/// How VMMs are started: QEMU, or in tests something else.
-using LaunchVmm = std::function<Result<std::unique_ptr<Vmm>>(EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns)>;
-
 class Machine {
  public:
   enum class State { starting, standby, running, paused, ended };
 
   /// `loop`, `random` outlive it. `group_files`: see VmmSpec.
-  Machine(EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, LaunchVmm launch);
+  Machine(EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, VmmDriver driver);
   ~Machine();
 
   /// Boots or starts from config.from, and serves the session endpoint when the guest is ready. Returns what create tells of it.
@@ -108,6 +106,11 @@ class Machine {
   void shorten_disk();
   Status merge_large_delta(const std::string& folder, FileNames& names, MachineImage& image);
   Result<std::string> make_overlay();
+  /// Memory of a VMM that has RAM of its own: all of it, or what changed since ram_ was written.
+  Status save_own_ram(const std::string& folder, FileNames& names, MachineImage& image);
+  /// ... and the RAM file of the image that was just made is what the next changes are counted from.
+  void keep_ram_base(const std::string& folder, const MachineImage& image);
+  Status keep_disk(const std::string& folder, FileNames& names, MachineImage& image) const;
   void remove_files(const std::vector<std::string>& names) const;
 
   // machine.cpp
@@ -132,7 +135,7 @@ class Machine {
   MachineConfig config_;
   std::vector<int> group_files_;
   std::vector<UniqueFd> claimed_groups_;  // those that group_files_ are, after a claim
-  LaunchVmm launch_;
+  VmmDriver driver_;
   State state_ = State::starting;
   Error why_ended_;
   std::unique_ptr<session::ChannelBridge> bridge_;
@@ -140,7 +143,8 @@ class Machine {
   UniqueFd console_;
   std::string console_text_;
   FileNames names_;
-  std::string ram_;                // name in vm_dir
+  /// Name in vm_dir. Of a VMM that has RAM of its own: what it was when it was last saved; empty: it was never, or that is lost.
+  std::string ram_;
   RamMapping mapping_ = RamMapping::shared;
   bool link_lost_ = false;  // what the link had under way ended with an earlier process
   std::vector<DiskFile> disk_;     // paths are names in vm_dir

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "plugins/microvm/machine/machine.hpp"
 #include "plugins/microvm/machine/qcow2_file.hpp"
 #include "plugins/microvm/machine/ram_delta.hpp"
@@ -14,6 +16,9 @@ namespace {
 
 /// A delta above this part of the RAM becomes part of a RAM file: its users would each hold these pages for themselves otherwise.
 constexpr std::int64_t kMergeAbove = 8;  // an eighth
+
+/// A whole memory is written at 100 MB/s or more.
+constexpr std::int64_t kSaveNsPerByte = 10;
 
 std::int64_t now_us() { return monotonic_now_ns() / 1000; }
 
@@ -48,21 +53,72 @@ Result<MachineImage> Machine::capture(const std::string& folder, FileNames& name
                      .readonly_root = config_.readonly_root};
   for (const auto& layer : config_.layers) image.layers.push_back(layer.digest);
   image.state = names.next("state");
-  HARENA_TRY_STATUS(vmm_->save_state(folder + "/" + image.state, monotonic_now_ns() + kStepPatienceNs));
+  if (!driver_.traits.maps_ram_file) {
+    HARENA_TRY_STATUS(save_own_ram(folder, names, image));
+    if (Status kept = keep_disk(folder, names, image); !kept.ok()) {
+      for (const auto& name : {image.state, image.delta, image.ram == ram_ ? std::string() : image.ram}) {
+        if (!name.empty()) ::unlink((folder + "/" + name).c_str());
+      }
+      remove_files({std::exchange(ram_, {})});
+      return std::move(kept).error();
+    }
+    return image;
+  }
+  HARENA_TRY_STATUS(vmm_->save({folder + "/" + image.state, MemoryKind::none, {}}, monotonic_now_ns() + kStepPatienceNs));
   fault_point("machine.capture.state");
   Status done = add_delta(folder, names, image);
   if (folder != config_.vm_dir && done.ok()) {
     image.ram = names.next("ram");
     done = link_or_copy(path(ram_), folder + "/" + image.ram);
-    for (auto& file : image.disk) {
-      const std::string mine = path(file.path);
-      file.path = names.next("disk");
-      if (done.ok()) done = link_or_copy(mine, folder + "/" + file.path);
-    }
   }
+  if (done.ok()) done = keep_disk(folder, names, image);
   if (done.ok()) return image;
   ::unlink((folder + "/" + image.state).c_str());
   return std::move(done).error();
+}
+
+Status Machine::keep_disk(const std::string& folder, FileNames& names, MachineImage& image) const {
+  if (folder == config_.vm_dir) return {};  // the machine itself pauses: nobody writes it meanwhile
+  for (auto& file : image.disk) {
+    const std::string mine = path(file.path);
+    file.path = names.next("disk");
+    const std::string theirs = folder + "/" + file.path;
+    HARENA_TRY_STATUS(driver_.traits.disk_chains ? link_or_copy(mine, theirs) : clone_file(mine, theirs));
+  }
+  return {};
+}
+
+Status Machine::save_own_ram(const std::string& folder, FileNames& names, MachineImage& image) {
+  const bool whole = ram_.empty();
+  const std::string changes = folder + "/" + names.next("changes");
+  if (whole) image.ram = names.next("ram");
+  const SavePaths paths = {folder + "/" + image.state, whole ? MemoryKind::whole : MemoryKind::changes, whole ? folder + "/" + image.ram : changes};
+  const Status saved = [&]() -> Status {
+    HARENA_TRY_STATUS(vmm_->save(paths, monotonic_now_ns() + kStepPatienceNs + config_.ram_bytes * kSaveNsPerByte));
+    fault_point("machine.capture.state");
+    if (whole) return {};
+    const std::string delta = names.next("delta");
+    const Status written = delta_of_changes(folder + "/" + delta, changes, config_.ram_bytes);
+    ::unlink(changes.c_str());
+    HARENA_TRY_STATUS(written);
+    image.delta = delta;
+    if (folder == config_.vm_dir) return {};
+    image.ram = names.next("ram");
+    return link_or_copy(path(ram_), folder + "/" + image.ram);
+  }();
+  if (saved.ok()) return {};
+  if (whole) ::unlink((folder + "/" + image.ram).c_str());
+  if (!image.delta.empty()) ::unlink((folder + "/" + image.delta).c_str());
+  ::unlink(paths.state.c_str());
+  remove_files({std::exchange(ram_, {})});
+  return saved;
+}
+
+void Machine::keep_ram_base(const std::string& folder, const MachineImage& image) {
+  if (driver_.traits.maps_ram_file || folder == config_.vm_dir) return;
+  remove_files({std::exchange(ram_, names_.next("ram"))});
+  // On another file system a copy would be as long as a whole save.
+  if (::link((folder + "/" + image.ram).c_str(), path(ram_).c_str()) != 0) ram_.clear();
 }
 
 Status Machine::move_to(std::unique_ptr<Vmm> ahead, const std::string& state) {
@@ -74,16 +130,20 @@ Status Machine::move_to(std::unique_ptr<Vmm> ahead, const std::string& state) {
 }
 
 Result<MachineImage> Machine::capture_and_go_on(const std::string& folder, FileNames& names, json& told) {
-  HARENA_TRY(const std::string overlay, make_overlay());
+  const bool chained = driver_.traits.disk_chains;
+  std::string overlay;
   auto chain = disk_;
-  chain.push_back({overlay, true});
-  const bool moves = mapping_ == RamMapping::shared;
+  if (chained) {
+    HARENA_TRY(overlay, make_overlay());
+    chain.push_back({overlay, true});
+  }
+  const bool moves = driver_.traits.maps_ram_file && mapping_ == RamMapping::shared;
   std::unique_ptr<Vmm> ahead;
   auto captured = [&]() -> Result<MachineImage> {
     if (moves) {
       auto plan = spec(true, chain);
       plan.ram = RamMapping::own_copy;
-      HARENA_TRY(ahead, launch_(loop_, plan, monotonic_now_ns() + kStepPatienceNs));
+      HARENA_TRY(ahead, driver_.launch(loop_, plan, monotonic_now_ns() + kStepPatienceNs));
     }
     fault_point("machine.snapshot.ahead");
     const std::int64_t frozen = now_us();
@@ -95,7 +155,11 @@ Result<MachineImage> Machine::capture_and_go_on(const std::string& folder, FileN
       HARENA_TRY(auto made, capture(folder, names));
       told["captured_us"] = now_us() - stopped;
       fault_point("machine.snapshot.captured");
-      HARENA_TRY_STATUS(moves ? move_to(std::move(ahead), folder + "/" + made.state) : vmm_->put_overlay(kDiskSerial, path(overlay), deadline));
+      if (moves) {
+        HARENA_TRY_STATUS(move_to(std::move(ahead), folder + "/" + made.state));
+      } else if (chained) {
+        HARENA_TRY_STATUS(vmm_->put_overlay(kDiskSerial, path(overlay), deadline));
+      }
       disk_ = chain;
       mapping_ = RamMapping::own_copy;
       return made;
@@ -125,9 +189,9 @@ void Machine::shorten_disk() {
 Status Machine::merge_large_delta(const std::string& folder, FileNames& names, MachineImage& image) {
   if (image.delta.empty()) return {};
   HARENA_TRY(const auto size, delta_size(folder + "/" + image.delta));
-  if (size.pages * kPageBytes < image.ram_bytes / kMergeAbove) return {};
+  if (driver_.traits.maps_ram_file && size.pages * kPageBytes < image.ram_bytes / kMergeAbove) return {};
   const std::string fresh = names.next("ram");
-  Status merged = copy_ram_file(folder + "/" + image.ram, folder + "/" + fresh);
+  Status merged = clone_file(folder + "/" + image.ram, folder + "/" + fresh);
   if (merged.ok()) merged = merge_delta(folder + "/" + image.delta, folder + "/" + fresh);
   if (merged.ok() && ::chmod((folder + "/" + fresh).c_str(), 0666) != 0) merged = errno_error(errno, "chmod of a RAM file");
   if (!merged.ok()) {
@@ -151,9 +215,14 @@ Result<json> Machine::snapshot(const std::string& folder) {
   if (state_ == State::paused) {
     HARENA_TRY(const auto mine, MachineImage::read(config_.vm_dir));
     HARENA_TRY(image, adopt_image(mine, config_.vm_dir, folder, names));
+    if (!driver_.traits.maps_ram_file) HARENA_TRY_STATUS(merge_large_delta(folder, names, image));
   } else {
     HARENA_TRY(image, capture_and_go_on(folder, names, told));
-    HARENA_TRY_STATUS(merge_large_delta(folder, names, image));
+    if (Status merged = merge_large_delta(folder, names, image); !merged.ok()) {
+      if (!driver_.traits.maps_ram_file) remove_files({std::exchange(ram_, {})});  // changes are counted from an image that there isn't
+      return std::move(merged).error();
+    }
+    keep_ram_base(folder, image);
     shorten_disk();
   }
   fault_point("machine.snapshot.unwritten");

@@ -1,15 +1,28 @@
 #include "plugins/microvm/machine/machine_config.hpp"
 
 namespace harena::microvm {
+namespace {
+
+json limits_to_json(const DiskLimits& limits) {
+  return {limits.bps, limits.iops, limits.read_bps, limits.write_bps, limits.read_iops, limits.write_iops};
+}
+
+DiskLimits limits_from_json(const json& list) {
+  const auto at = [&](std::size_t index) { return list.at(index).get<std::int64_t>(); };
+  return {at(0), at(1), at(2), at(3), at(4), at(5)};
+}
+
+}  // namespace
 
 json MachineConfig::to_json() const {
   json list = json::array();
   for (const auto& layer : layers) list.push_back({{"digest", layer.digest}, {"path", layer.path}});
-  return {{"sandbox", sandbox}, {"run_dir", run_dir}, {"vm_dir", vm_dir}, {"from", from}, {"standby", standby}, {"paused", paused}, {"qemu", qemu}, {"firmware_dir", firmware_dir},
+  return {{"sandbox", sandbox}, {"run_dir", run_dir}, {"vm_dir", vm_dir}, {"from", from}, {"standby", standby}, {"paused", paused}, {"vmm", vmm}, {"program", program}, {"jailer", jailer},
+          {"firmware_dir", firmware_dir},
           {"kernel", kernel}, {"initramfs", initramfs}, {"kvm", accelerator == Accelerator::kvm}, {"cpu_model", cpu_model},
           {"tsc_khz", tsc_khz}, {"cpus", cpus}, {"ram_bytes", ram_bytes}, {"disk_bytes", disk_bytes}, {"layers", list}, {"uid", uid}, {"groups", groups},
           {"hostname", hostname}, {"machine_id", machine_id}, {"env", env}, {"pids", pids}, {"rlimits", rlimits},
-          {"readonly_root", readonly_root}, {"start_timeout_ms", start_timeout_ms}};
+          {"readonly_root", readonly_root}, {"start_timeout_ms", start_timeout_ms}, {"disk_limits", limits_to_json(disk_limits)}};
 }
 
 Result<MachineConfig> MachineConfig::parse(const std::string& text) {
@@ -22,7 +35,9 @@ Result<MachineConfig> MachineConfig::parse(const std::string& text) {
     from.at("from").get_to(config.from);
     from.at("standby").get_to(config.standby);
     config.paused = from.value("paused", false);
-    from.at("qemu").get_to(config.qemu);
+    from.at("vmm").get_to(config.vmm);
+    from.at("program").get_to(config.program);
+    from.at("jailer").get_to(config.jailer);
     from.at("firmware_dir").get_to(config.firmware_dir);
     from.at("kernel").get_to(config.kernel);
     from.at("initramfs").get_to(config.initramfs);
@@ -32,6 +47,7 @@ Result<MachineConfig> MachineConfig::parse(const std::string& text) {
     from.at("cpus").get_to(config.cpus);
     from.at("ram_bytes").get_to(config.ram_bytes);
     from.at("disk_bytes").get_to(config.disk_bytes);
+    config.disk_limits = limits_from_json(from.at("disk_limits"));
     for (const auto& layer : from.at("layers")) {
       config.layers.push_back({layer.at("digest").get<std::string>(), layer.at("path").get<std::string>()});
     }

@@ -26,13 +26,17 @@ struct MachineConfig {
   std::string from;     // folder of a machine image to start from; empty: boot
   bool standby = false;  // with `from`: it is to be claimed by a sandbox (Machine::claim), and ends when nobody will
   bool paused = false;   // vm_dir is the image of a machine whose process has died while it was paused: it is paused again
-  std::string qemu, firmware_dir, kernel, initramfs;
+  std::string vmm = "qemu";  // or "firecracker"
+  std::string program;       // of the VMM
+  std::string jailer;        // of Firecracker
+  std::string firmware_dir, kernel, initramfs;
   Accelerator accelerator = Accelerator::tcg;
   std::string cpu_model = "max";
   std::int64_t tsc_khz = 0;  // of the host, which TCG shows to the guest; 0: the guest measures by itself
   int cpus = 1;
   std::int64_t ram_bytes = 0;
   std::int64_t disk_bytes = 0;  // of the writable disk
+  DiskLimits disk_limits;
   std::vector<MachineLayer> layers;
   std::uint32_t uid = 0;
   /// Of a claim: files that a thread writes itself into to join the sandbox's groups, in place of the descriptors of the start.

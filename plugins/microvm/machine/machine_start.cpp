@@ -84,6 +84,7 @@ Result<json> Machine::start() {
 }
 
 Status Machine::make_ram() {
+  if (!driver_.traits.maps_ram_file) return {};
   HARENA_TRY_STATUS(check_room(config_.vm_dir, config_.ram_bytes, "the machine's memory"));
   ram_ = names_.next("ram");
   mapping_ = RamMapping::shared;
@@ -98,9 +99,9 @@ Status Machine::make_disk() {
 }
 
 VmmSpec Machine::spec(bool incoming, const std::vector<DiskFile>& disk) const {
-  VmmSpec spec{.program = config_.qemu, .firmware_dir = config_.firmware_dir, .jail_dir = config_.run_dir + "/jail",
-               .log_path = path("vmm.log"), .kernel = config_.kernel, .initramfs = config_.initramfs};
-  spec.command_line = "console=ttyS0 quiet panic=-1 reboot=t";
+  VmmSpec spec{.program = config_.program, .jailer = config_.jailer, .firmware_dir = config_.firmware_dir,
+               .jail_dir = config_.run_dir + "/jail", .work_dir = config_.vm_dir, .log_path = path("vmm.log"), .kernel = config_.kernel, .initramfs = config_.initramfs};
+  spec.command_line = driver_.command_line;
   if (config_.accelerator == Accelerator::tcg && config_.tsc_khz > 0) {
     // Under load the kernel's own calibration against the emulated PIT fails, and the boot hangs.
     spec.command_line += " no_timer_check tsc=reliable tsc_early_khz=" + std::to_string(config_.tsc_khz);
@@ -108,7 +109,7 @@ VmmSpec Machine::spec(bool incoming, const std::vector<DiskFile>& disk) const {
   spec.accelerator = config_.accelerator;
   spec.cpu_model = config_.cpu_model;
   spec.cpus = config_.cpus;
-  spec.ram_path = path(ram_);
+  if (!ram_.empty()) spec.ram_path = path(ram_);
   spec.ram_bytes = config_.ram_bytes;
   spec.ram = mapping_;
   for (std::size_t i = 0; i < config_.layers.size(); ++i) {
@@ -116,6 +117,7 @@ VmmSpec Machine::spec(bool incoming, const std::vector<DiskFile>& disk) const {
   }
   spec.disks.push_back({kDiskSerial, disk, true});
   for (auto& file : spec.disks.back().files) file.path = path(file.path);
+  spec.disk_limits = config_.disk_limits;
   spec.incoming = incoming;
   spec.uid = config_.uid;
   spec.group_files = group_files_;
@@ -127,7 +129,7 @@ Result<json> Machine::boot() {
   HARENA_TRY_STATUS(make_ram());
   HARENA_TRY_STATUS(make_disk());
   fault_point("machine.boot.files");
-  HARENA_TRY(auto vmm, launch_(loop_, spec(false, disk_), begun + kStepPatienceNs));
+  HARENA_TRY(auto vmm, driver_.launch(loop_, spec(false, disk_), begun + kStepPatienceNs));
   fault_point("machine.boot.launched");
   adopt_vmm(std::move(vmm), session::LinkStart::new_epoch);
   HARENA_TRY(json told, configure());
@@ -140,8 +142,8 @@ Result<json> Machine::boot() {
 Result<json> Machine::configure() {
   session::ConfigureRequest request;
   request.sandbox = config_.sandbox;
-  for (std::size_t i = 0; i < config_.layers.size(); ++i) request.layers.push_back("l" + std::to_string(i));
-  request.disk = kDiskSerial;
+  for (std::size_t i = 0; i < config_.layers.size(); ++i) request.layers.push_back(vmm_->guest_serial("l" + std::to_string(i)));
+  request.disk = vmm_->guest_serial(kDiskSerial);
   request.identity = identity(true);
   request.environment.assign(config_.env.begin(), config_.env.end());
   request.pids_max = static_cast<std::uint64_t>(config_.pids);
@@ -248,18 +250,27 @@ Result<json> Machine::start_from_image() {
 }
 
 Result<Machine::Prepared> Machine::prepare(const MachineImage& image) {
+  if (!driver_.traits.maps_ram_file && !image.delta.empty()) {
+    MachineImage complete = image;  // there was no room for it when it was saved
+    HARENA_TRY_STATUS(merge_large_delta(config_.vm_dir, names_, complete));
+    return prepare(complete);
+  }
   ram_ = image.ram;
   mapping_ = RamMapping::own_copy;
   Prepared prepared{nullptr, image.disk, {}};
   struct stat top{};
   if (::stat(path(image.disk.back().path).c_str(), &top) != 0) return errno_error(errno, "looking at a machine's disk");
-  if (top.st_nlink > 1) {
+  if (top.st_nlink > 1 && driver_.traits.disk_chains) {
     HARENA_TRY(prepared.overlay, make_overlay());
     prepared.disk.push_back({prepared.overlay, true});
+  } else if (top.st_nlink > 1) {
+    prepared.overlay = names_.next("disk");
+    HARENA_TRY_STATUS(clone_file(path(prepared.disk.back().path), path(prepared.overlay)));
+    prepared.disk.back().path = prepared.overlay;
   }
   const std::int64_t deadline = monotonic_now_ns() + kStepPatienceNs;
   auto filled = [&]() -> Status {
-    HARENA_TRY(prepared.vmm, launch_(loop_, spec(true, prepared.disk), deadline));
+    HARENA_TRY(prepared.vmm, driver_.launch(loop_, spec(true, prepared.disk), deadline));
     if (image.vmm != prepared.vmm->version()) {
       return make_error(ErrorCode::failed_precondition, "the machine was saved by " + image.vmm + "; this host has " + prepared.vmm->version() +
                                                             ", which may read such a state wrongly");
@@ -293,6 +304,11 @@ Result<json> Machine::go_on(Prepared prepared, const MachineImage& image, sessio
   }
   if (state_ != State::ended) state_ = State::running;
   remove_files({image.state, image.delta});
+  // Parents that the machine doesn't stand on: where disks are copied instead.
+  for (const auto& file : image.disk) {
+    const auto same = [&](const DiskFile& mine) { return mine.path == file.path; };
+    if (std::none_of(disk_.begin(), disk_.end(), same)) remove_files({file.path});
+  }
   return told;
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "plugins/microvm/machine/control_server.hpp"
+#include "plugins/microvm/machine/firecracker_vmm.hpp"
 #include "plugins/microvm/machine/machine.hpp"
 #include "plugins/microvm/machine/qemu_vmm.hpp"
 #include "sdk/support/files.hpp"
@@ -68,7 +69,8 @@ Status Program::begin(const std::string& config_path) {
   HARENA_TRY(config_, MachineConfig::parse(text));
   HARENA_TRY(loop_, EventLoop::make());
   HARENA_TRY(control_, ControlServer::listen(*loop_, config_.run_dir + "/machine.sock"));
-  machine_ = std::make_unique<Machine>(*loop_, random_, config_, std::move(groups), launch_qemu);
+  machine_ = std::make_unique<Machine>(*loop_, random_, config_, std::move(groups),
+                                       config_.vmm == "firecracker" ? firecracker_driver() : qemu_driver());
   HARENA_TRY(json told, machine_->start());
   say(kReadyFd, {{"ok", told}});
   return watch_reader();

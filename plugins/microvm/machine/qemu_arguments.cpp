@@ -71,6 +71,12 @@ void add_disk(Arguments& to, const DiskSpec& disk, std::size_t number, const std
 
 std::string disk_node(std::size_t disk, std::size_t file) { return "d" + std::to_string(disk) + "f" + std::to_string(file); }
 
+json throttle_arguments(std::size_t disk, const DiskLimits& limits) {
+  return {{"id", "disk" + std::to_string(disk)}, {"group", "disks"},
+          {"bps", limits.bps}, {"bps_rd", limits.read_bps}, {"bps_wr", limits.write_bps},
+          {"iops", limits.iops}, {"iops_rd", limits.read_iops}, {"iops_wr", limits.write_iops}};
+}
+
 std::vector<std::string> qemu_arguments(const VmmSpec& spec, const QemuDescriptors& descriptors) {
   Arguments to;
   add_machine(to, spec);

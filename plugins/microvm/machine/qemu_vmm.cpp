@@ -119,12 +119,13 @@ class QemuVmm final : public Vmm {
   pid_t pid() const override { return pid_; }
   int pidfd() const override { return pidfd_.get(); }
   std::string ended() override;
-  UniqueFd take_channel() override { return std::move(channel_); }
+  void on_channel(std::function<void(UniqueFd)> handler) override { handler(std::move(channel_)); }
   UniqueFd take_console() override { return std::move(console_); }
   std::string version() const override { return "qemu " + (qmp_ ? qmp_->version() : std::string("?")); }
+  std::string guest_serial(const std::string& serial) const override { return serial; }
   Status stop(std::int64_t deadline_ns) override { return order("stop", deadline_ns); }
   Status run(std::int64_t deadline_ns) override { return order("cont", deadline_ns); }
-  Status save_state(const std::string& path, std::int64_t deadline_ns) override;
+  Status save(const SavePaths& to, std::int64_t deadline_ns) override;
   Status load_state(const std::string& path, std::int64_t deadline_ns) override;
   Status put_overlay(const std::string& serial, const std::string& overlay, std::int64_t deadline_ns) override;
   Status flatten(const std::string& serial, std::int64_t deadline_ns) override;
@@ -136,6 +137,7 @@ class QemuVmm final : public Vmm {
     std::string serial;
     std::vector<std::string> nodes;
   };
+  Status limit_disks(const VmmSpec& spec, std::int64_t deadline_ns);
   Result<Disk*> find_disk(const std::string& serial);
   Status end_of_job(int before, std::int64_t deadline_ns);
   Status fork_child(const Launch& launch, int log);
@@ -191,6 +193,15 @@ Status QemuVmm::start(const VmmSpec& spec, std::int64_t deadline_ns) {
   auto client = QmpClient::start(loop_, std::move(qmp.ours), deadline_ns);
   if (!client.ok()) return with_log(std::move(client).error());
   qmp_ = std::move(*client);
+  return spec.disk_limits.any() ? limit_disks(spec, deadline_ns) : Status();
+}
+
+/// One group: the disks of a machine share its limits.
+Status QemuVmm::limit_disks(const VmmSpec& spec, std::int64_t deadline_ns) {
+  for (std::size_t i = 0; i < spec.disks.size(); ++i) {
+    HARENA_TRY(const json done, qmp_->execute("block_set_io_throttle", throttle_arguments(i, spec.disk_limits), deadline_ns));
+    (void)done;
+  }
   return {};
 }
 
@@ -233,15 +244,15 @@ Status QemuVmm::give(int fd, int set, std::int64_t deadline_ns) {
   return {};
 }
 
-Status QemuVmm::save_state(const std::string& path, std::int64_t deadline_ns) {
-  HARENA_TRY(UniqueFd file, open_file(path, O_WRONLY | O_CREAT | O_EXCL));
+Status QemuVmm::save(const SavePaths& to, std::int64_t deadline_ns) {
+  HARENA_TRY(UniqueFd file, open_file(to.state, O_WRONLY | O_CREAT | O_EXCL));
   const int set = kStateSet + states_++;
   HARENA_TRY_STATUS(give(file.get(), set, deadline_ns));
   const json arguments = {{"filename", "/dev/fdset/" + std::to_string(set)}, {"live", false}};
   auto saved = qmp_->execute("xen-save-devices-state", arguments, deadline_ns);
   (void)qmp_->execute("remove-fd", {{"fdset-id", set}}, deadline_ns);
   if (saved.ok()) return {};
-  ::unlink(path.c_str());
+  ::unlink(to.state.c_str());
   return std::move(saved).error();
 }
 
@@ -314,5 +325,7 @@ Result<std::unique_ptr<Vmm>> launch_qemu(EventLoop& loop, const VmmSpec& spec, s
   HARENA_TRY_STATUS(vmm->start(spec, deadline_ns));
   return std::unique_ptr<Vmm>(std::move(vmm));
 }
+
+VmmDriver qemu_driver() { return {VmmTraits{}, "console=ttyS0 quiet panic=-1 reboot=t", launch_qemu}; }
 
 }  // namespace harena::microvm

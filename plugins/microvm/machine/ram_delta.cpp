@@ -172,6 +172,29 @@ Status write_delta(const std::string& path, pid_t process, std::uint64_t address
   return written;
 }
 
+Status delta_of_changes(const std::string& path, const std::string& changes, std::int64_t ram_bytes) {
+  UniqueFd source(::open(changes.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!source) return errno_error(errno, "opening " + changes);
+  struct stat status{};
+  if (::fstat(source.get(), &status) != 0) return errno_error(errno, "looking at " + changes);
+  if (status.st_size != ram_bytes) {
+    return make_error(ErrorCode::data_loss, "a file of changes is " + std::to_string(status.st_size) + " bytes long; as long as the RAM, " +
+                                                std::to_string(ram_bytes) + ", is right");
+  }
+  PageList pages;
+  for (off_t at = 0; (at = ::lseek(source.get(), at, SEEK_DATA)) >= 0;) {
+    const off_t end = ::lseek(source.get(), at, SEEK_HOLE);
+    const auto after = static_cast<std::uint64_t>((end + kPageBytes - 1) / kPageBytes);
+    for (auto page = static_cast<std::uint64_t>(at / kPageBytes); page < after; ++page) pages.push_back(page);
+    at = end;
+  }
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return errno_error(errno, "making " + path);
+  Status written = write_pages(file.get(), source.get(), 0, ram_bytes, pages);
+  if (!written.ok()) ::unlink(path.c_str());
+  return written;
+}
+
 Result<DeltaSize> delta_size(const std::string& path) {
   HARENA_TRY(const OpenDelta delta, open_delta(path));
   return DeltaSize{static_cast<std::int64_t>(delta.header.ram_bytes), static_cast<std::int64_t>(delta.header.count)};

@@ -31,6 +31,9 @@ Result<PageList> own_pages(pid_t process, std::uint64_t address, std::int64_t by
 /// Writes `pages` of the process into `path` (made, mode 0600). On failure nothing of it stays.
 Status write_delta(const std::string& path, pid_t process, std::uint64_t address, std::int64_t ram_bytes, const PageList& pages);
 
+/// The same from a file as long as the RAM whose holes are what didn't change (Firecracker's diff snapshots). `path` is made, mode 0600.
+Status delta_of_changes(const std::string& path, const std::string& changes, std::int64_t ram_bytes);
+
 struct DeltaSize {
   std::int64_t ram_bytes = 0;
   std::int64_t pages = 0;

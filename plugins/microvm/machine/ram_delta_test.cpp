@@ -104,5 +104,29 @@ TEST_F(RamDelta, HolesStayHoles) {
   EXPECT_EQ(info.st_blocks, 0);
 }
 
+TEST_F(RamDelta, HolesOfAFileOfChangesAreWhatStayed) {
+  UniqueFd changes(::open((folder_ + "/changes").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::ftruncate(changes.get(), kBytes), 0);
+  const std::string zeros(kPageBytes, '\0'), other(kPageBytes, 'n');
+  ASSERT_EQ(::pwrite(changes.get(), zeros.data(), zeros.size(), 3 * kPageBytes), kPageBytes);  // a page that became zeros is a change
+  ASSERT_EQ(::pwrite(changes.get(), other.data(), other.size(), 63 * kPageBytes), kPageBytes);
+  ASSERT_TRUE(delta_of_changes(delta(), folder_ + "/changes", kBytes).ok());
+  EXPECT_EQ(delta_size(delta())->pages, 2);
+  ASSERT_TRUE(merge_delta(delta(), folder_ + "/ram").ok());
+  std::ifstream file(folder_ + "/ram");
+  const std::string ram((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(ram.substr(2 * kPageBytes, kPageBytes), std::string(kPageBytes, 'r'));
+  EXPECT_EQ(ram.substr(3 * kPageBytes, kPageBytes), zeros);
+  EXPECT_EQ(ram.substr(63 * kPageBytes), other);
+}
+
+TEST_F(RamDelta, AFileOfChangesOfAnotherLengthIsRefused) {
+  std::ofstream(folder_ + "/changes") << "short";
+  const auto made = delta_of_changes(delta(), folder_ + "/changes", kBytes);
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("5 bytes long"), std::string::npos) << made.error().message;
+  EXPECT_FALSE(std::filesystem::exists(delta()));
+}
+
 }  // namespace
 }  // namespace harena::microvm
