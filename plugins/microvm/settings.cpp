@@ -108,7 +108,10 @@ Result<Settings> Settings::parse(const json& config) {
   settings.templates_most = config.value("templates_most", std::size_t{16});
   settings.ahead = config.value("ahead", std::size_t{1});
   // Who stands by is moved to its sandbox's groups by its process: Firecracker's is below a keeper.
-  if (config.value("vmm", "qemu") == "firecracker") settings.ahead = 0;
+  if (settings.vmm == "firecracker" && config.value("ahead", 0) > 0) {
+    return make_error(ErrorCode::invalid_argument, "ahead is " + config["ahead"].dump() + ": no machine stands by under Firecracker; 0 is right");
+  }
+  if (settings.vmm == "firecracker") settings.ahead = 0;
   settings.ahead_idle_s = config.value("ahead_idle_s", std::int64_t{300});
   for (const auto& limit : config.value("allow_missing_limits", std::vector<std::string>{})) settings.allow_missing_limits.insert(limit);
   if (settings.machine_path.empty()) settings.machine_path = find_own("harena-machine", X_OK);

@@ -86,7 +86,7 @@ class Exchange {
       if (failed) return break_off("its answer isn't HTTP that fits: " + failed.message());
     }
     if (got == 0 && !parser_.is_done()) {
-      parser_.put_eof(failed);
+      if (parser_.got_some()) parser_.put_eof(failed);  // which it takes for a bug of ours otherwise
       if (failed || !parser_.is_done()) break_off("it closed the connection without an answer");
     }
   }
@@ -136,7 +136,8 @@ Result<json> FirecrackerApi::call(const std::string& method, const std::string& 
   auto socket = connect_in_folder(folder_.get(), name_);
   if (!socket.ok()) return lost(socket.error().message);
   Exchange exchange(loop_, *std::move(socket), request_text(method, path, body));
-  HARENA_TRY_STATUS(exchange.run(deadline_ns, "Firecracker's answer to " + method + " " + path));
+  const std::string what = "Firecracker's answer to " + method + " " + path;
+  if (Status came = exchange.run(deadline_ns, what); !came.ok()) return std::move(came).error().during(what);
   const auto& answer = exchange.answer();
   const json document = answer.body().empty() ? json() : json::parse(answer.body(), nullptr, false);
   if (answer.result_int() >= 200 && answer.result_int() < 300) {

@@ -57,7 +57,11 @@ struct Launch {
   ::_exit(127);
 }
 
-[[noreturn]] void become_jailer(const Launch& launch) {
+/// `go`: at its end the keeper has given up its rights.
+[[noreturn]] void become_jailer(const Launch& launch, int go) {
+  char nothing = 0;
+  while (::read(go, &nothing, 1) < 0 && errno == EINTR) {
+  }
   ::setsid();
   ::dup2(launch.null, 0);
   ::dup2(launch.console, 1);
@@ -79,10 +83,17 @@ struct Launch {
   say_and_leave(2, "executing the jailer");
 }
 
-/// Only the two ends that it needs stay open.
-void close_all_but(int lifeline) {
-  if (lifeline != 3) ::dup2(lifeline, 3);
-  ::syscall(SYS_close_range, 4U, ~0U, 0U);
+constexpr int kLifeline = 3;
+constexpr int kGo = 4;
+
+/// Only the two ends that it needs stay open, under these numbers.
+void close_all_but(int lifeline, int go) {
+  constexpr int kAside = 400;
+  const int first = ::fcntl(lifeline, F_DUPFD, kAside);
+  const int second = ::fcntl(go, F_DUPFD, kAside);
+  ::dup2(first, kLifeline);
+  ::dup2(second, kGo);
+  ::syscall(SYS_close_range, 5U, ~0U, 0U);
   ::close(0);
   ::close(1);
   ::close(2);
@@ -100,14 +111,20 @@ void drop_to(std::uint32_t uid) {
   for (int group : launch.groups) {
     if (::write(group, "0", 1) != 1) say_and_leave(launch.log, "joining a cgroup");
   }
+  int go[2];
+  if (::pipe2(go, O_CLOEXEC) != 0) say_and_leave(launch.log, "pipe2");
   const pid_t jailer = ::fork();
   if (jailer < 0) say_and_leave(launch.log, "fork of the jailer");
-  if (jailer == 0) become_jailer(launch);
-  close_all_but(launch.lifeline);
+  if (jailer == 0) {
+    ::close(go[1]);
+    become_jailer(launch, go[0]);
+  }
+  close_all_but(launch.lifeline, go[1]);
   drop_to(launch.uid);
   // The parent may have died before it was asked for: its end of the pipe is closed then.
-  pollfd parent{3, 0, 0};
+  pollfd parent{kLifeline, 0, 0};
   if (::poll(&parent, 1, 0) > 0) ::_exit(127);
+  ::close(kGo);
   int status = 0;
   while (::waitpid(jailer, &status, 0) < 0 && errno == EINTR) {
   }

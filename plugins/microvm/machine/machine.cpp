@@ -84,7 +84,9 @@ void Machine::adopt_vmm(std::unique_ptr<Vmm> vmm, session::LinkStart start) {
   vmm_ = std::move(vmm);
   console_ = vmm_->take_console();
   watch_console();
+  has_channel_ = false;
   vmm_->on_channel([this, how = start](UniqueFd channel) mutable {
+    has_channel_ = true;
     bridge_->replace_channel(std::move(channel), std::exchange(how, session::LinkStart::go_on));
   });
   const auto watched = loop_.watch(vmm_->pidfd(), EPOLLIN, [this](std::uint32_t) {

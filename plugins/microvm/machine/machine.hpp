@@ -140,6 +140,7 @@ class Machine {
   Error why_ended_;
   std::unique_ptr<session::ChannelBridge> bridge_;
   std::unique_ptr<Vmm> vmm_;
+  bool has_channel_ = false;  // to the guest in vmm_: what is asked before would be the last guest's
   UniqueFd console_;
   std::string console_text_;
   FileNames names_;

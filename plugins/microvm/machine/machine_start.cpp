@@ -294,6 +294,8 @@ Result<json> Machine::go_on(Prepared prepared, const MachineImage& image, sessio
   auto told = [&]() -> Result<json> {
     HARENA_TRY_STATUS(vmm_->run(monotonic_now_ns() + kStepPatienceNs));
     fault_point("machine.going_on");
+    const auto reachable = [this] { return has_channel_ || state_ == State::ended; };
+    HARENA_TRY_STATUS(loop_.run_until(reachable, monotonic_now_ns() + kStepPatienceNs, "the guest's channel"));
     HARENA_TRY(json renewed, renew(clone));
     HARENA_TRY_STATUS(thaw());
     return renewed;
