@@ -42,7 +42,7 @@ void serve(const std::string& payload, const AgentReply& reply, Work work) {
 
 }  // namespace
 
-Result<std::unique_ptr<Agent>> Agent::create(UniqueFd channel, BootTimes boot) {
+Result<std::unique_ptr<Agent>> Agent::create(Channel channel, BootTimes boot) {
   std::unique_ptr<Agent> agent(new Agent(boot));
   HARENA_TRY_STATUS(agent->watch_children());
   agent->timer_ = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -50,7 +50,8 @@ Result<std::unique_ptr<Agent>> Agent::create(UniqueFd channel, BootTimes boot) {
   auto handler = [raw = agent.get()](FrameType type, const std::string& payload, AgentReply reply) {
     raw->on_request(type, payload, std::move(reply));
   };
-  HARENA_TRY(agent->bridge_, ChannelBridge::in_guest(std::move(channel), kShimSocket, handler));
+  HARENA_TRY(agent->bridge_, ChannelBridge::in_guest(std::move(channel.connection), kShimSocket, handler));
+  agent->listener_ = std::move(channel.listener);
   return agent;
 }
 
@@ -66,10 +67,14 @@ Status Agent::watch_children() {
 
 void Agent::run() {
   while (!done_) {
-    std::array<pollfd, 3> fds = {pollfd{bridge_->fd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}};
+    std::array<pollfd, 4> fds = {
+        pollfd{bridge_->fd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
     ::poll(fds.data(), fds.size(), -1);
     if (fds[1].revents != 0) on_children();
     if (fds[2].revents != 0) done_ = true;
+    if (fds[3].revents != 0) {
+      if (UniqueFd again = accept_host(listener_.get()); again) bridge_->renew_channel(std::move(again));
+    }
     // A broken tunnel is the host's to mend: it synchronises anew.
     (void)bridge_->turn();
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "guest/channel_port.hpp"
 #include "guest/sandbox.hpp"
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
@@ -15,8 +16,8 @@ namespace harena::guest {
 
 class Agent {
  public:
-  /// `channel`: the port to the host.
-  static Result<std::unique_ptr<Agent>> create(UniqueFd channel, BootTimes boot);
+  /// The way to the host; see open_channel().
+  static Result<std::unique_ptr<Agent>> create(Channel channel, BootTimes boot);
   /// Returns when the machine is to be turned off.
   void run();
 
@@ -28,6 +29,7 @@ class Agent {
   void power_off(const session::PowerOffRequest& request, const session::AgentReply& reply);
   void leave_soon(std::int64_t ms);
 
+  UniqueFd listener_;
   UniqueFd signals_;
   UniqueFd timer_;
   Sandbox sandbox_;

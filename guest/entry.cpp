@@ -26,7 +26,9 @@ Status run_guest() {
   protect_self();
   HARENA_TRY(UniqueFd devices, open_device_events());
   HARENA_TRY_STATUS(load_modules("/modules.list"));
-  HARENA_TRY(UniqueFd channel, open_channel_port(devices.get()));
+  HARENA_TRY(const auto port, own_vsock_port());
+  if (port) HARENA_TRY_STATUS(load_modules("/modules-vsock.list"));
+  HARENA_TRY(Channel channel, open_channel(port, devices.get()));
   devices.reset();
   HARENA_TRY(auto agent, Agent::create(std::move(channel), {begin, since_boot_us() - begin}));
   agent->run();

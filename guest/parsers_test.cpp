@@ -1,6 +1,7 @@
 // What the agent reads of others: the kernel's command line, identities, the shim's last record.
 #include <gtest/gtest.h>
 
+#include "guest/channel_port.hpp"
 #include "guest/disks.hpp"
 #include "guest/identity.hpp"
 #include "guest/kernel_modules.hpp"
@@ -77,6 +78,19 @@ TEST(EndRecord, IsReadAndMayBeMissing) {
   EXPECT_EQ(end.signal, 9);
   EXPECT_EQ(end.oom_kills, 3u);
   for (const char* text : {"", "{}", "{\"cause\":\"", "nonsense"}) EXPECT_EQ(parse_end_record(text).cause, "shim") << text;
+}
+
+TEST(VsockPort, IsAWordOfTheCommandLine) {
+  EXPECT_EQ(*vsock_port("console=ttyS0 harena.vsock=1021 quiet\n"), std::optional<std::uint32_t>(1021));
+  EXPECT_EQ(*vsock_port("harena.vsock=7"), std::optional<std::uint32_t>(7));
+  EXPECT_EQ(*vsock_port("console=ttyS0 xharena.vsock=7\n"), std::nullopt);
+  EXPECT_EQ(*vsock_port(""), std::nullopt);
+}
+
+TEST(VsockPort, WhatAnybodyCouldListenOnIsRefused) {
+  for (const char* line : {"harena.vsock=1024", "harena.vsock=0", "harena.vsock=", "harena.vsock=x", "a harena.vsock=-1 b"}) {
+    EXPECT_FALSE(vsock_port(line).ok()) << line;
+  }
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ class Bridge final : public ChannelBridge, private TunnelEvents, public PeerHost
 
   int fd() const override { return epoll_.get(); }
   Status turn() override;
+  void renew_channel(UniqueFd channel) override;
   void replace_channel(UniqueFd channel, LinkStart start) override;
   void close_channel() override { channel_.reset(); }
   bool has_channel() const override { return static_cast<bool>(channel_); }
@@ -154,10 +155,14 @@ void Bridge::watch(StreamId stream, int fd, std::uint32_t events, bool first) {
 
 // Edge-triggered: a virtio port whose host end is away (between two VMMs) is ready for errors all the time.
 void Bridge::begin_guest(UniqueFd channel, std::string session_path, AgentHandler agent) {
-  channel_ = std::move(channel);
-  make_non_blocking(channel_.get());
   session_path_ = std::move(session_path);
   agent_ = std::move(agent);
+  renew_channel(std::move(channel));
+}
+
+void Bridge::renew_channel(UniqueFd channel) {
+  channel_ = std::move(channel);
+  make_non_blocking(channel_.get());
   add(channel_.get(), kChannel, EPOLLIN | EPOLLOUT | EPOLLET);
 }
 

@@ -52,6 +52,10 @@ class ChannelBridge {
   /// connections have been closed, asks have failed; it stays so until replace_channel(). That the VMM closed the channel is no error.
   virtual Status turn() = 0;
 
+  // Guest only.
+  /// The host has connected anew (vsock: a snapshot resets all connections); the link finds itself again, as with any new far end.
+  virtual void renew_channel(UniqueFd channel) = 0;
+
   // Host only.
   /// A connected stream socket to the VMM's character device.
   virtual void replace_channel(UniqueFd channel, LinkStart start) = 0;
