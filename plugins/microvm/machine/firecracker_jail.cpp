@@ -43,9 +43,9 @@ Status own(const std::string& path, std::uint32_t uid, mode_t mode) {
 
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
-/// What the keeper is started with; made before the fork.
+/// What the keeper is started with; made before the fork: another thread may have held the heap's lock at that moment.
 struct Launch {
-  std::vector<std::string> arguments;
+  std::vector<char*> argv;
   const std::vector<int>& groups;
   std::uint32_t uid;
   int console, log, null, lifeline;
@@ -75,11 +75,8 @@ struct Launch {
   ::signal(SIGPIPE, SIG_DFL);
   // The jailer sets neither: no file of the jail gives rights.
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) say_and_leave(2, "no_new_privs");
-  std::vector<char*> argv;
-  for (const auto& argument : launch.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
   char* environment[] = {nullptr};
-  ::execve(argv[0], argv.data(), environment);
+  ::execve(launch.argv[0], launch.argv.data(), environment);
   say_and_leave(2, "executing the jailer");
 }
 
@@ -100,7 +97,10 @@ void close_all_but(int lifeline, int go) {
 }
 
 void drop_to(std::uint32_t uid) {
-  if (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 || ::setresuid(uid, uid, uid) != 0) ::_exit(127);
+  // Past the library, which would wait for the threads of the process that this one is a copy of.
+  const bool changed = ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setresgid, uid, uid, uid) == 0 &&
+                       ::syscall(SYS_setresuid, uid, uid, uid) == 0;
+  if (!changed) ::_exit(127);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(127);
   ::prctl(PR_SET_DUMPABLE, 0);
 }
@@ -113,7 +113,7 @@ void drop_to(std::uint32_t uid) {
   }
   int go[2];
   if (::pipe2(go, O_CLOEXEC) != 0) say_and_leave(launch.log, "pipe2");
-  const pid_t jailer = ::fork();
+  const auto jailer = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
   if (jailer < 0) say_and_leave(launch.log, "fork of the jailer");
   if (jailer == 0) {
     ::close(go[1]);
@@ -206,8 +206,12 @@ Result<FirecrackerJail::Process> FirecrackerJail::start(const VmmSpec& spec, int
   if (!null || ::pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "preparing a VMM's start");
   UniqueFd theirs(ends[0]);
   Process process{-1, UniqueFd(), UniqueFd(ends[1])};
-  const Launch launch{arguments(spec), spec.group_files, spec.uid, console, log, null.get(), theirs.get()};
-  // As fork(2), this process has one thread; the jailer makes the mount namespace itself.
+  const auto words = arguments(spec);
+  std::vector<char*> argv;
+  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const Launch launch{std::move(argv), spec.group_files, spec.uid, console, log, null.get(), theirs.get()};
+  // As fork(2) without its handlers; the jailer makes the mount namespace itself.
   const long pid = ::syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (pid < 0) return errno_error(errno, "clone of a VMM");
   if (pid == 0) {
