@@ -117,7 +117,19 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
                     const FrozenLayers& frozen) const;
   Result<json> create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request, const Parameters& parameters,
                                const Granted& granted, const FrozenLayers& frozen);
-  /// `blank`: null, or what becomes this sandbox.
+  /// What a sandbox has before the launcher is asked. Undone by remove(id), at whatever step it failed.
+  struct Prepared {
+    std::uint32_t first_id = 0;
+    SandboxState state;
+    SandboxGroups groups;
+    SandboxDisk disk;
+    CpuSet cpus;
+  };
+  /// `blank`, here and below: null, or what becomes this sandbox.
+  Result<Prepared> prepare(Engine& engine, const std::string& id, Plan& plan, const Blank* blank);
+  Result<SandboxGroups> groups_for(Engine& engine, const std::string& id, const CgroupLimits& limits, const Blank* blank) const;
+  Status prepare_root(const std::string& id, Plan& plan, const Prepared& ready);
+  static void record_launched(const Plan& plan, const LaunchedSandbox& made, SandboxState& state);
   Result<json> make(const Call& call, Engine& engine, const std::string& id, Plan& plan, Blank* blank);
   /// Makes the record of a new sandbox; already_exists when the id is in use.
   Status take_id(Engine& engine, const std::string& id);

@@ -181,57 +181,74 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
   return make(call, engine, id, plan, nullptr);
 }
 
-Result<json> ContainerBackend::make(const Call& call, Engine& engine, const std::string& id, Plan& plan, Blank* blank) {
-  std::uint32_t first_id = 0;
+Result<ContainerBackend::Prepared> ContainerBackend::prepare(Engine& engine, const std::string& id, Plan& plan, const Blank* blank) {
+  Prepared ready;
   if (blank != nullptr) {
-    first_id = blank->first_id;
+    ready.first_id = blank->first_id;
   } else {
-    HARENA_TRY(first_id, acquire_range(engine));
+    HARENA_TRY(ready.first_id, acquire_range(engine));
   }
-  HARENA_TRY(auto state, claim(id, plan.request, first_id));
-  plan.wanted.first_id = first_id;
-  HARENA_TRY(auto limits, limits_here(engine, plan.parameters, state.state_dir));
+  HARENA_TRY(ready.state, claim(id, plan.request, ready.first_id));
+  plan.wanted.first_id = ready.first_id;
+  HARENA_TRY(auto limits, limits_here(engine, plan.parameters, ready.state.state_dir));
   limits.account_cpu = !plan.wanted.lxcfs.empty();
+  HARENA_TRY(ready.groups, groups_for(engine, id, limits, blank));
+  HARENA_TRY_STATUS(make_folders(ready.state.state_dir, ready.first_id));
+  HARENA_TRY(ready.disk, make_disk(engine, plan.parameters, ready.state, ready.groups.missing));
+  HARENA_TRY_STATUS(prepare_root(id, plan, ready));
+  HARENA_TRY(ready.cpus, cpus_for(id, plan.parameters));
+  plan.wanted.cpus = static_cast<int>(ready.cpus.size());
+  return ready;
+}
+
+Result<SandboxGroups> ContainerBackend::groups_for(Engine& engine, const std::string& id, const CgroupLimits& limits, const Blank* blank) const {
   const auto& allowed = settings_.allow_missing_limits;
-  HARENA_TRY(auto groups, blank != nullptr ? engine.cgroups.adopt_blank(blank->name, id, limits, allowed)
-                                           : engine.cgroups.make_sandbox(id, limits, allowed));
-  if (blank != nullptr) fault_point("create.adopted");
-  HARENA_TRY_STATUS(make_folders(state.state_dir, state.first_id));
-  HARENA_TRY(const SandboxDisk disk, make_disk(engine, plan.parameters, state, groups.missing));
-  plan.wanted.disk = disk.there();
-  layers_beside(state.state_dir);  // what nobody needs there goes
-  if (plan.wanted.disk) HARENA_TRY_STATUS(name_disk(disk.image.get(), state.state_dir, RootState()));
-  if (plan.frozen) {
-    HARENA_TRY(const auto frozen, plan.frozen());
-    if (!frozen.empty()) HARENA_TRY_STATUS(lay_frozen(id, state, frozen, plan.wanted));
-  }
-  std::vector<int> extra_fds;
-  if (plan.wanted.disk) extra_fds.push_back(disk.for_launcher());
-  for (const auto& mount : plan.granted.mounts) extra_fds.push_back(mount.get());
-  HARENA_TRY(const CpuSet cpus, cpus_for(id, plan.parameters));
-  plan.wanted.cpus = static_cast<int>(cpus.size());
-  HARENA_TRY(auto made, launch(call, engine, plan, groups, state, extra_fds, blank));
-  const std::string user = plan.parameters.user.empty() ? image_user(plan.request) : plan.parameters.user;
-  HARENA_TRY_STATUS(check_sandbox_user(made.init.pid, user));
+  if (blank == nullptr) return engine.cgroups.make_sandbox(id, limits, allowed);
+  auto adopted = engine.cgroups.adopt_blank(blank->name, id, limits, allowed);
+  if (adopted.ok()) fault_point("create.adopted");
+  return adopted;
+}
+
+Status ContainerBackend::prepare_root(const std::string& id, Plan& plan, const Prepared& ready) {
+  plan.wanted.disk = ready.disk.there();
+  layers_beside(ready.state.state_dir);  // what nobody needs there goes
+  if (plan.wanted.disk) HARENA_TRY_STATUS(name_disk(ready.disk.image.get(), ready.state.state_dir, RootState()));
+  if (!plan.frozen) return {};
+  HARENA_TRY(const auto frozen, plan.frozen());
+  return frozen.empty() ? Status() : lay_frozen(id, ready.state, frozen, plan.wanted);
+}
+
+void ContainerBackend::record_launched(const Plan& plan, const LaunchedSandbox& made, SandboxState& state) {
   state.shim = made.shim;
   state.init = made.init;
   state.layers = plan.wanted.layers;
-  if (!cpus.empty()) HARENA_TRY_STATUS(set_cpus(state.init.pid, cpus));
   for (const auto& layer : plan.layers) state.layer_paths.push_back(layer.path);
   state.readonly_rootfs = plan.wanted.readonly_rootfs;
   state.disk_bytes = plan.wanted.disk ? plan.parameters.disk_bytes : 0;
   state.inodes = plan.parameters.inodes;
-  HARENA_TRY_STATUS(publish(call, engine, id, state));
-  const json details = {{"init_pid", state.init.pid},
-                        {"cgroup", path_of(groups.v2)},
-                        {"first_id", state.first_id},
+}
+
+Result<json> ContainerBackend::make(const Call& call, Engine& engine, const std::string& id, Plan& plan, Blank* blank) {
+  HARENA_TRY(auto ready, prepare(engine, id, plan, blank));
+  std::vector<int> extra_fds;
+  if (plan.wanted.disk) extra_fds.push_back(ready.disk.for_launcher());
+  for (const auto& mount : plan.granted.mounts) extra_fds.push_back(mount.get());
+  HARENA_TRY(auto made, launch(call, engine, plan, ready.groups, ready.state, extra_fds, blank));
+  const std::string user = plan.parameters.user.empty() ? image_user(plan.request) : plan.parameters.user;
+  HARENA_TRY_STATUS(check_sandbox_user(made.init.pid, user));
+  if (!ready.cpus.empty()) HARENA_TRY_STATUS(set_cpus(made.init.pid, ready.cpus));
+  record_launched(plan, made, ready.state);
+  HARENA_TRY_STATUS(publish(call, engine, id, ready.state));
+  const json details = {{"init_pid", made.init.pid},
+                        {"cgroup", path_of(ready.groups.v2)},
+                        {"first_id", ready.first_id},
                         {"user", user},
                         {"weakened", plan.granted.uses},
-                        {"missing_limits", groups.missing},
+                        {"missing_limits", ready.groups.missing},
                         {"prepared", blank != nullptr},
-                        {"ready_disk", disk.mount.get() >= 0},
+                        {"ready_disk", ready.disk.mount.get() >= 0},
                         {"stages_us", made.stages}};
-  return json{{"state", state.encode()}, {"session_endpoint", state.endpoint}, {"details", details}};
+  return json{{"state", ready.state.encode()}, {"session_endpoint", ready.state.endpoint}, {"details", details}};
 }
 
 }  // namespace harena::container
