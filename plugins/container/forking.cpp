@@ -112,7 +112,7 @@ Result<ContainerBackend::FrozenSource> ContainerBackend::freeze_source(const Cal
   HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir));
   HARENA_TRY(const bool idle, still.only(state.init.pid));
   if (!idle) HARENA_TRY_STATUS(still.settle(patience()));
-  RootChange root(*engine.launcher, layers, id, state);
+  RootChange root(*engine.launcher, layers, *engine.remains, id, state);
   HARENA_TRY_STATUS(root.load());
   if (state.disk_bytes > 0) return copy_source(call, state, root, pin);
   HARENA_TRY(const bool unchanged, root.unchanged());
@@ -208,7 +208,7 @@ Status ContainerBackend::roll_back(const Call&, Engine& engine, const std::strin
   if (state.layer_paths.empty()) return make_error(ErrorCode::failed_precondition, "the sandbox was made by an older release");
   HARENA_TRY(auto group, engine.cgroups.open_sandbox(id));
   HARENA_TRY(const auto still, Standstill::begin(std::move(group), state.state_dir));
-  RootChange root(*engine.launcher, layers_beside(state.state_dir), id, state);
+  RootChange root(*engine.launcher, layers_beside(state.state_dir), *engine.remains, id, state);
   HARENA_TRY_STATUS(root.load());
   UniqueFd disk;
   if (state.disk_bytes > 0) {
@@ -240,7 +240,7 @@ Status ContainerBackend::settle_root(Engine& engine, const std::string& id, cons
       if (pid != engine.launcher->pid()) ::kill(pid, SIGKILL);
     }
   }
-  return RootChange(*engine.launcher, layers, id, state).load();
+  return RootChange(*engine.launcher, layers, *engine.remains, id, state).load();
 }
 
 Status ContainerBackend::forget_layers(const std::string& id, const SandboxState& state) {

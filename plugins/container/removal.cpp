@@ -96,7 +96,8 @@ Status ContainerBackend::clear(Engine& engine, const std::string& id) {
 
 Status ContainerBackend::remove(Engine& engine, const std::string& id, std::int64_t grace_ms) {
   const auto record = record_of(id);
-  if (record && record->ended) engine.remains->wait_idle();
+  // For the rest of a stop, or for an old work folder: who removes the same folders beside it gets in its way.
+  if (record && !record->creating) engine.remains->wait_idle();
   HARENA_TRY_STATUS(end(engine, id, record ? record->state : SandboxState(), grace_ms));
   return clear(engine, id);
 }

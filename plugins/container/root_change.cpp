@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 
 #include "plugins/container/layer_copy.hpp"
 #include "sdk/support/fault.hpp"
@@ -29,6 +30,13 @@ std::vector<FrozenLayer> without(const std::vector<FrozenLayer>& a, const std::v
 Status remove_in(const std::string& folder, const std::string& name) {
   HARENA_TRY(UniqueFd opened, open_directory(AT_FDCWD, folder));
   return remove_tree_at(opened.get(), name);
+}
+
+/// By the folder as it is now: another may have its path by then.
+Status remove_later(SerialWorker& later, const std::string& folder, const std::string& name) {
+  HARENA_TRY(UniqueFd opened, open_directory(AT_FDCWD, folder));
+  later.add([held = std::make_shared<UniqueFd>(std::move(opened)), name] { (void)remove_tree_at(held->get(), name); });
+  return {};
 }
 
 bool is_root_name(const std::string& name) {
@@ -151,7 +159,7 @@ Status RootChange::commit() {
   record_.next.reset();
   HARENA_TRY_STATUS(record_.write(state_.state_dir));
   fault_point("root.committed");
-  if (state_.disk_bytes == 0) HARENA_TRY_STATUS(remove_in(state_.state_dir, before.work));
+  if (state_.disk_bytes == 0) HARENA_TRY_STATUS(remove_later(later_, state_.state_dir, before.work));
   return layers_.drop_user(without(before.frozen, record_.now.frozen), id_);
 }
 

@@ -12,6 +12,7 @@
 #include "plugins/container/layer_store.hpp"
 #include "plugins/container/root_state.hpp"
 #include "plugins/container/sandbox_state.hpp"
+#include "sdk/base/serial_worker.hpp"
 
 namespace harena::container {
 
@@ -22,8 +23,9 @@ inline constexpr std::size_t kMostFrozen = 16;
 /// Used once, for one sandbox that stands still. Not thread-safe.
 class RootChange {
  public:
-  RootChange(LauncherClient& launcher, LayerStore& layers, const std::string& id, const SandboxState& state)
-      : launcher_(launcher), layers_(layers), id_(id), state_(state) {}
+  /// `later` does what nobody has to wait for, and outlives this; what it doesn't get to goes with the sandbox.
+  RootChange(LauncherClient& launcher, LayerStore& layers, SerialWorker& later, const std::string& id, const SandboxState& state)
+      : launcher_(launcher), layers_(layers), later_(later), id_(id), state_(state) {}
 
   Status load();
   const RootRecord& record() const { return record_; }
@@ -49,6 +51,7 @@ class RootChange {
 
   LauncherClient& launcher_;
   LayerStore& layers_;
+  SerialWorker& later_;
   const std::string& id_;
   const SandboxState& state_;
   RootRecord record_;

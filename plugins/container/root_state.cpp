@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -29,6 +30,21 @@ RootState state_from_json(const json& value) {
   return state;
 }
 
+/// What is left of a file that the machine's end kept from the disk: no bytes, or as many zeros.
+bool was_lost(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c == '\0'; });
+}
+
+/// Renaming over a file makes ext4 flush the new one first, a millisecond or two while the sandbox stands still; exchanging them doesn't.
+/// The old text then has the new name.
+Status replace_file(int folder) {
+  if (::renameat2(folder, kNewFile, folder, kFile, RENAME_EXCHANGE) == 0) return {};
+  // ENOENT: there is no old one; EINVAL: this file system can't.
+  if (errno != ENOENT && errno != EINVAL) return errno_error(errno, std::string("exchange ") + kNewFile);
+  if (::renameat(folder, kNewFile, folder, kFile) != 0) return errno_error(errno, std::string("rename ") + kNewFile);
+  return {};
+}
+
 }  // namespace
 
 json to_json(const std::vector<FrozenLayer>& layers) {
@@ -52,6 +68,7 @@ Result<RootRecord> RootRecord::read(const std::string& state_dir) {
   auto text = read_file_at(AT_FDCWD, state_dir + "/" + kFile);
   if (!text.ok() && text.error().code == ErrorCode::not_found) return RootRecord();
   if (!text.ok()) return std::move(text).error();
+  if (was_lost(*text)) return RootRecord();
   try {
     const json document = json::parse(*text);
     if (document.at("version") != kVersion) {
@@ -72,9 +89,10 @@ Status RootRecord::write(const std::string& state_dir) const {
   json document = {{"version", kVersion}, {"now", to_json(now)}};
   if (next) document["next"] = {{"to", to_json(next->to)}, {"becomes", next->becomes}};
   HARENA_TRY(UniqueFd folder, open_directory(AT_FDCWD, state_dir));
+  // Emptying a file and writing it anew makes ext4 flush it as well.
+  if (::unlinkat(folder.get(), kNewFile, 0) != 0 && errno != ENOENT) return errno_error(errno, std::string("remove ") + kNewFile);
   HARENA_TRY_STATUS(create_file_at(folder.get(), kNewFile, document.dump(), 0600));
-  if (::renameat(folder.get(), kNewFile, folder.get(), kFile) != 0) return errno_error(errno, std::string("rename ") + kNewFile);
-  return {};
+  return replace_file(folder.get());
 }
 
 }  // namespace harena::container

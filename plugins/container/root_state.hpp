@@ -48,9 +48,10 @@ struct RootRecord {
   RootState now;
   std::optional<RootState::Change> next;
 
-  /// The first names when there is no file; data_loss when it can't be read.
+  /// The first names when there is no file, and when it is empty: a crash of the machine leaves that of one that wasn't flushed, and no
+  /// sandbox outlives it. data_loss when it can't be read.
   static Result<RootRecord> read(const std::string& state_dir);
-  /// Atomic (a new file, renamed).
+  /// Atomic for whoever reads it (a new file in the old one's place). Not flushed: it says what is mounted, which ends with the machine.
   Status write(const std::string& state_dir) const;
 };
 
