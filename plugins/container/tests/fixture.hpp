@@ -67,6 +67,8 @@ class Backend {
   Outcome probe();
   /// Waits until so many sandboxes are prepared (20 s at most, then the test fails).
   void await_blanks(int count);
+  /// Until the pool is as full as it gets, so that what it is making isn't counted; at once without one.
+  void await_pool() { await_blanks(pool_); }
   /// What a killed daemon leaves: the instance is forgotten without a word to anybody, and a new one made.
   void restart();
 

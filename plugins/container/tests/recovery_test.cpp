@@ -86,6 +86,7 @@ TEST_F(Recovery, FiftyCyclesLeaveNothing) {
 
 TEST_F(Recovery, ParallelCreates) {
   backend_->stop(made());
+  backend_->await_pool();
   const Census before = census(*backend_);
   std::vector<std::thread> threads;
   std::atomic<int> right = 0;
