@@ -43,36 +43,44 @@ UniqueFd connect_to(const std::string& path) {
   return fd;
 }
 
-/// Echoes what comes, and ends when the other does.
+/// Echoes what comes, and ends when the other does; at its own end it hangs up, whatever is still open.
 class EchoServer {
  public:
   explicit EchoServer(const std::string& path) : listener_(listen_at(path)), thread_([this] { serve(); }) {}
   ~EchoServer() {
     ::shutdown(listener_.get(), SHUT_RDWR);
     thread_.join();
-    for (auto& one : clients_) one.join();
+    for (auto& one : clients_) ::shutdown(one.socket.get(), SHUT_RDWR);
+    for (auto& one : clients_) one.thread.join();
   }
 
  private:
+  struct Client {
+    UniqueFd socket;
+    std::thread thread;
+  };
   void serve() {
     for (;;) {
       const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
       if (fd < 0) return;
-      clients_.emplace_back([fd] {
-        UniqueFd socket(fd);
-        char buffer[8192];
-        for (ssize_t got; (got = ::read(fd, buffer, sizeof buffer)) > 0;) {
-          for (ssize_t at = 0; at < got;) {
-            const auto put = ::send(fd, buffer + at, static_cast<std::size_t>(got - at), MSG_NOSIGNAL);
-            if (put <= 0) return;
-            at += put;
-          }
-        }
-      });
+      clients_.push_back({UniqueFd(fd), std::thread([fd] {
+                            echo(fd);
+                            ::shutdown(fd, SHUT_RDWR);
+                          })});
+    }
+  }
+  static void echo(int fd) {
+    char buffer[8192];
+    for (ssize_t got; (got = ::read(fd, buffer, sizeof buffer)) > 0;) {
+      for (ssize_t at = 0; at < got;) {
+        const auto put = ::send(fd, buffer + at, static_cast<std::size_t>(got - at), MSG_NOSIGNAL);
+        if (put <= 0) return;
+        at += put;
+      }
     }
   }
   UniqueFd listener_;
-  std::vector<std::thread> clients_;
+  std::vector<Client> clients_;
   std::thread thread_;
 };
 
@@ -231,6 +239,40 @@ TEST_F(BridgeTest, AnAskEndsExactlyOnceWhateverHappens) {
   for (auto& reply : never) reply(std::string("late"));
   guest_.reset();
   never[0](std::string("later still"));
+}
+
+/// vsock: a snapshot resets the connection of host and guest, in the middle of whatever is under way; both get a new one.
+TEST_F(BridgeTest, ConnectionsLiveOnWhenTheHostConnectsAnew) {
+  EchoServer server(folder_ + "/shim.sock");
+  start();
+  auto fd = client();
+  std::string bytes(1'000'000, '\0'), got;
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 11 % 253);
+  std::size_t sent = 0;
+  const auto exchange_until = [&](std::size_t size) {
+    run_until([&] {
+      if (sent < bytes.size()) {
+        const auto put = ::send(fd.get(), bytes.data() + sent, bytes.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (put > 0) sent += static_cast<std::size_t>(put);
+      }
+      char buffer[65536];
+      const auto count = ::recv(fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+      if (count > 0) got.append(buffer, static_cast<std::size_t>(count));
+      return got.size() >= size;
+    });
+  };
+  for (std::size_t part = 1; part <= 10 && !HasFailure(); ++part) {
+    exchange_until(bytes.size() * part / 10);
+    auto [host_end, guest_end] = channel_pair();
+    guest_->renew_channel(std::move(guest_end));
+    // The guest may write on what is new before the host has said a word there, and the host may see the end of the old one first.
+    const bool guest_first = part % 2 != 0 || guest_->turn().ok();
+    const bool host_sees = part % 3 != 0 || host_->turn().ok();
+    EXPECT_TRUE(guest_first && host_sees);
+    host_->replace_channel(std::move(host_end), LinkStart::go_on);
+  }
+  EXPECT_TRUE(got == bytes) << got.size() << " bytes";
+  EXPECT_EQ(host_->connections(), 1u);
 }
 
 /// The guest's end of the pipe stays the same descriptor in a real machine; here a relay stands for the VMM between the two, and is replaced.
