@@ -164,6 +164,13 @@ struct Rig {
     return count;
   }
 
+  /// Files that the VMM was to write and nobody has taken.
+  int left_by_the_vmm() const {
+    int count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder + "/vm")) count += entry.path().parent_path().filename() == "out";
+    return count;
+  }
+
   std::string folder;
   std::unique_ptr<EventLoop> loop;
   SystemRandom random;
@@ -296,19 +303,46 @@ TEST_F(Firecracker, ASnapshotOfAPausedMachineStarts) {
 }
 
 TEST_F(Firecracker, ARefusedSnapshotLeavesTheMachineRunningAndTheNextOneWhole) {
+  // The first writes the whole memory, the later ones what changed.
+  for (int which : {1, 2, 3}) {
+    const std::string name = "r" + std::to_string(which);
+    Rig rig(base_, name, "");
+    rig.driver.command_line += " fake.full=" + std::to_string(which);
+    ASSERT_DONE(rig.start());
+    const UniqueFd session = connect_to(rig.folder + "/run/session.sock");
+    for (int good = 1; good < which; ++good) {
+      ASSERT_DONE(rig.machine->snapshot(image(name + "-good" + std::to_string(good))));
+      EXPECT_EQ(rig.echo(session.get(), "work"), "work");
+    }
+    const auto refused = image(name + "-refused");
+    const auto told = rig.machine->snapshot(refused);
+    ASSERT_FALSE(told.ok());
+    EXPECT_NE(told.error().message.find("No space left on device"), std::string::npos) << told.error().message;
+    EXPECT_TRUE(fs::is_empty(refused));
+    EXPECT_EQ(rig.left_by_the_vmm(), 0);
+    EXPECT_EQ(rig.machine->state(), Machine::State::running);
+    EXPECT_EQ(rig.echo(session.get(), "still there"), "still there");
+    ASSERT_DONE(rig.machine->metrics());
+    const auto next = image(name + "-next");
+    ASSERT_DONE(rig.machine->snapshot(next));
+    Rig clone(base_, name + "-clone", "", next);
+    ASSERT_DONE(clone.start());
+    EXPECT_EQ(rig.echo(session.get(), "and now"), "and now");
+  }
+}
+
+TEST_F(Firecracker, APauseThatIsRefusedLeavesTheMachineRunning) {
   Rig rig(base_, "one", "");
-  rig.config.disk_limits.iops = 100;
+  rig.driver.command_line += " fake.full=1";
   ASSERT_DONE(rig.start());
-  ASSERT_DONE(rig.machine->snapshot(image("good")));
-  // No file can be made there: a folder has the state's name.
-  const auto blocked = image("blocked");
-  fs::create_directories(blocked + "/state.1/full");
-  ASSERT_FALSE(rig.machine->snapshot(blocked).ok() && fs::exists(blocked + "/state.1/full/x"));
-  ASSERT_DONE(rig.machine->metrics());
-  const auto next = image("next");
-  ASSERT_DONE(rig.machine->snapshot(next));
-  Rig clone(base_, "clone", "", next);
-  ASSERT_DONE(clone.start());
+  const UniqueFd session = connect_to(rig.folder + "/run/session.sock");
+  ASSERT_FALSE(rig.machine->pause().ok());
+  EXPECT_EQ(rig.machine->state(), Machine::State::running);
+  EXPECT_EQ(rig.left_by_the_vmm(), 0);
+  EXPECT_EQ(rig.echo(session.get(), "still there"), "still there");
+  ASSERT_DONE(rig.machine->pause());
+  ASSERT_DONE(rig.machine->resume());
+  EXPECT_EQ(rig.echo(session.get(), "again"), "again");
 }
 
 TEST_F(Firecracker, WhatGoesWrongAtTheStartIsNamed) {

@@ -5,7 +5,8 @@
 // sum over the memory and that number, and is only loaded with a memory file and a disk to which both fit: whatever is wrong about files that
 // were mixed up, merged wrongly or written on is seen there.
 //
-// The kernel's command line may ask for trouble: fake.version=V, fake.die=boot|snapshot|load, fake.mute (no API socket), fake.refuse=/PATH.
+// The kernel's command line may ask for trouble: fake.version=V, fake.die=boot|snapshot|load, fake.mute (no API socket), fake.refuse=/PATH,
+// fake.full=N (the disk fills up in the N-th snapshot: a state and half a memory are left, and which pages had changed is forgotten).
 
 #include <fcntl.h>
 #include <poll.h>
@@ -81,16 +82,17 @@ class Memory {
     }
     return value;
   }
-  void save(const std::string& path, bool whole) {
+  void save(const std::string& path, bool whole, bool full) {
     const int out = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (out < 0 || ::ftruncate(out, static_cast<off_t>(bytes_)) != 0) refuse("Cannot create memory file: " + std::string(std::strerror(errno)));
-    for (std::uint64_t number = 0; number < bytes_ / kPage; ++number) {
+    for (std::uint64_t number = 0; number < bytes_ / kPage && !(full && number == bytes_ / kPage / 2); ++number) {
       if (!whole && dirty_.count(number) == 0) continue;
       const std::string bytes = page(number);
       if (::pwrite(out, bytes.data(), kPage, static_cast<off_t>(number * kPage)) != static_cast<ssize_t>(kPage)) refuse("Cannot dump memory");
     }
     ::close(out);
     dirty_.clear();
+    if (full) refuse("Create snapshot error: Cannot dump memory: No space left on device (os error 28)");
   }
 
  private:
@@ -155,6 +157,7 @@ class Firecracker {
   Memory memory_;
   std::string boot_args_;
   std::uint64_t work_ = 0;
+  int snapshots_ = 0;
   int vsock_ = -1;
   std::vector<Connection> connections_;
 };
@@ -250,11 +253,12 @@ void Firecracker::create_snapshot(const json& body) {
   json settings = json::object();
   for (const auto& [path, setting] : settings_) settings[path] = setting;
   const json state = {{"fake", 1}, {"settings", settings}, {"memory", memory_.sum()}, {"disk", number_on_disk()}, {"work", work_}};
-  memory_.save(memory_path, !diff);
   std::ofstream out(state_path);
   out << state.dump();
   out.close();
   if (!out) refuse("Create snapshot error: Cannot write " + state_path);
+  ++snapshots_;
+  memory_.save(memory_path, !diff, asked_for("fake.full=" + std::to_string(snapshots_)));
   for (auto& connection : connections_) close_connection(connection);
 }
 
