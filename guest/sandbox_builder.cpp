@@ -27,6 +27,7 @@
 #include "sdk/support/id_range.hpp"
 #include "sdk/support/packets.hpp"
 #include "sdk/support/sandbox_init.hpp"
+#include "sdk/support/seccomp_profile.hpp"
 
 namespace harena::guest {
 namespace {
@@ -87,18 +88,29 @@ int inherited(int fd) {
   return fd;
 }
 
-std::vector<std::string> shim_arguments(const ConfigureRequest& request, const Init& init, int listener, int group, int ready) {
+/// Of commands: the same as in containers, where it doesn't get in the way of somebody who has the machine for himself.
+Result<UniqueFd> command_filter() {
+  HARENA_TRY(auto program, seccomp_profile(SeccompScope::machine).compile(ENOSYS));
+  return seccomp_memfd(program);
+}
+
+struct ShimDescriptors {
+  int listener, group, ready, seccomp;
+};
+
+std::vector<std::string> shim_arguments(const ConfigureRequest& request, const Init& init, const ShimDescriptors& fds) {
   std::vector<std::string> arguments = {"harena-shim", "--run-dir", kSessionFolder, "--sandbox", request.sandbox, "--mode", "namespaces",
                                         "--channel", "tunnel", "--spool-cap", std::to_string(request.spool_cap_bytes)};
   const auto add = [&arguments](const char* name, std::string value) {
     arguments.push_back(name);
     arguments.push_back(std::move(value));
   };
-  add("--listen-fd", std::to_string(inherited(listener)));
+  add("--listen-fd", std::to_string(inherited(fds.listener)));
   add("--init-pid", std::to_string(init.pid));
   add("--init-pidfd", std::to_string(inherited(init.pidfd.get())));
-  add("--cgroup-fd", std::to_string(inherited(group)));
-  add("--ready-fd", std::to_string(inherited(ready)));
+  add("--cgroup-fd", std::to_string(inherited(fds.group)));
+  add("--ready-fd", std::to_string(inherited(fds.ready)));
+  add("--seccomp-fd", std::to_string(inherited(fds.seccomp)));
   if (request.tools) add("--tools", kToolsPath);
   std::array<char, 20> hex{};
   std::snprintf(hex.data(), hex.size(), "%llx", static_cast<unsigned long long>(request.capabilities.value_or(session::kDefaultCapabilities)));
@@ -126,7 +138,8 @@ Status become_shim(const ConfigureRequest& request, int group, int ready) {
   HARENA_TRY(UniqueFd listener, listen_for_sessions());
   HARENA_TRY(Init init, make_init(request, group));
   HARENA_TRY_STATUS(send_packet(ready, "init=" + std::to_string(init.pid)));
-  const auto arguments = shim_arguments(request, init, listener.get(), group, ready);
+  HARENA_TRY(UniqueFd filter, command_filter());
+  const auto arguments = shim_arguments(request, init, {listener.get(), group, ready, filter.get()});
   std::vector<char*> argv;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

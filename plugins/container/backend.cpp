@@ -6,8 +6,8 @@
 #include "plugins/container/backend_errors.hpp"
 #include "plugins/container/doctor/findings.hpp"
 #include "plugins/container/sandbox_plan.hpp"
-#include "plugins/container/seccomp_profile.hpp"
 #include "plugins/container/standstill.hpp"
+#include "sdk/support/seccomp_profile.hpp"
 
 namespace harena::container {
 namespace {
@@ -34,7 +34,7 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
   HARENA_TRY(auto layout, detect_cgroups());
   HARENA_TRY(auto cgroups, CgroupTree::open(layout, settings_.cgroup_parent, settings_.instance));
   HARENA_TRY(UniqueFd held, cgroups.lock_within(kLockPatienceNs));
-  HARENA_TRY(auto program, seccomp_profile().compile(ENOSYS));
+  HARENA_TRY(auto program, seccomp_profile(SeccompScope::container).compile(ENOSYS));
   HARENA_TRY(UniqueFd seccomp, seccomp_memfd(program));
   auto apparmor = prepare_apparmor(settings_.apparmor, settings_.instance);
   if (!apparmor.ok() && settings_.apparmor == ApparmorMode::required) return std::move(apparmor).error();

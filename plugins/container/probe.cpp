@@ -4,9 +4,9 @@
 
 #include "plugins/container/backend.hpp"
 #include "plugins/container/doctor/findings.hpp"
-#include "plugins/container/seccomp_profile.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/support/seccomp_profile.hpp"
 
 namespace harena::container {
 namespace {

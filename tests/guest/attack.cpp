@@ -1,4 +1,4 @@
-// What an agent with root in a microVM tries against the platform in its own machine (incidents 1 to 4). Each line of the output is
+// What an agent with root in a microVM tries against the platform in its own machine (incidents 1 to 5). Each line of the output is
 // "held NAME" or "BROKEN NAME: how"; the exit status is the number of broken ones. Alone, it knows nothing of the platform's code.
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,6 +26,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -330,6 +331,54 @@ std::string kernel_secrets() {
   return ::syscall(SYS_syslog, 3, buffer, sizeof buffer) > 0 ? "read the kernel's log" : "";
 }
 
+/// Incidents 5 and 9: what the filter keeps from the machine's kernel, by number and by argument. All have wrong arguments, so that what isn't
+/// filtered says so by another error.
+struct FilteredCall {
+  const char* name;
+  int error;
+  std::function<long()> make;
+};
+
+std::string expect_errors(const std::vector<FilteredCall>& calls) {
+  for (const auto& call : calls) {
+    errno = 0;
+    if (call.make() >= 0) return std::string(call.name) + " was done";
+    if (errno != call.error) return std::string(call.name) + ": " + std::strerror(errno);
+  }
+  return {};
+}
+
+std::string shut_down_file_system() {
+  const int file = ::open("/etc/passwd", O_RDONLY);
+  if (file < 0) return "no file to try it on";
+  const auto command = [file](unsigned long number) { return [file, number] { return ::syscall(SYS_ioctl, file, number, nullptr); }; };
+  return expect_errors({{"XFS_IOC_SWAPEXT", EPERM, command(0xC0C0586D)},      {"exchange-range", EPERM, command(0x40285881)},
+                        {"EXT4_IOC_MOVE_EXT", EPERM, command(0xC028660F)},    {"EXT4_IOC_RESIZE_FS", EPERM, command(0x40086610)},
+                        {"EXT4_IOC_SHUTDOWN", EPERM, command(0x8004587D)},    {"FIFREEZE", EPERM, command(0xC0045877)},
+                        {"FS_IOC_SETFLAGS", EPERM, command(0x40086602)},      {"FS_IOC_FSSETXATTR", EPERM, command(0x401C5820)},
+                        {"BTRFS_IOC_RESIZE", EPERM, command(0x50009403)},     {"with high bits", EPERM, command(0x1C0C0586DUL)},
+                        {"open_by_handle_at", EPERM, [] { return ::syscall(SYS_open_by_handle_at, AT_FDCWD, nullptr, O_RDONLY); }}});
+}
+
+std::string enter_kernel() {
+  return expect_errors({{"bpf", EPERM, [] { return ::syscall(SYS_bpf, -1, nullptr, 0); }},
+                        {"keyctl", EPERM, [] { return ::syscall(SYS_keyctl, -1, 0, 0); }},
+                        {"add_key", EPERM, [] { return ::syscall(SYS_add_key, nullptr, nullptr, nullptr, 0, 0); }},
+                        {"userfaultfd", EPERM, [] { return ::syscall(SYS_userfaultfd, -1); }},
+                        {"io_uring_setup", EPERM, [] { return ::syscall(SYS_io_uring_setup, 0, nullptr); }},
+                        {"perf_event_open", EPERM, [] { return ::syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0); }},
+                        {"fanotify_init", EPERM, [] { return ::syscall(SYS_fanotify_init, -1, -1); }},
+                        {"x32's numbers", ENOSYS, [] { return ::syscall(SYS_getpid | 0x40000000); }},
+                        {"a number that isn't known", ENOSYS, [] { return ::syscall(1000); }}});
+}
+
+/// vsock leads to the hypervisor, and to the port of PID 1 by the loopback address.
+std::string call_hypervisor() {
+  return expect_errors({{"AF_VSOCK", EAFNOSUPPORT, [] { return long{::socket(40, SOCK_STREAM, 0)}; }},
+                        {"AF_VSOCK in pairs", EAFNOSUPPORT, [] { return ::syscall(SYS_socketpair, 40, SOCK_STREAM, 0, nullptr); }},
+                        {"AF_ALG", EAFNOSUPPORT, [] { return long{::socket(AF_ALG, SOCK_SEQPACKET, 0)}; }}});
+}
+
 }  // namespace
 
 int main() {
@@ -353,5 +402,8 @@ int main() {
   attack("forge-session", forge_session);
   attack("replace-tools", replace_tools);
   attack("kernel-secrets", kernel_secrets);
+  attack("shut-down-file-system", shut_down_file_system);
+  attack("enter-kernel", enter_kernel);
+  attack("call-hypervisor", call_hypervisor);
   return g_broken;
 }

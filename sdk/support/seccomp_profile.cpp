@@ -1,4 +1,4 @@
-#include "plugins/container/seccomp_profile.hpp"
+#include "sdk/support/seccomp_profile.hpp"
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <initializer_list>
 
-namespace harena::container {
+namespace harena {
 namespace {
 
 // Numbers from 424 on are the same everywhere; those that the oldest supported headers (Linux 6.1) lack are spelled out.
@@ -69,9 +69,6 @@ constexpr unsigned kAllowed[] = {
 
 // Known and refused: EPERM tells more than "not implemented".
 constexpr unsigned kRefused[] = {
-    // the tree of mounts and other namespaces
-    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick,
-    SYS_mount_setattr, SYS_setns, 457 /* statmount */, 458 /* listmount */, 467 /* open_tree_attr */,
     // doors around paths and attributes that the file system protects
     SYS_open_by_handle_at, 469 /* file_setattr */, SYS_fanotify_init, SYS_fanotify_mark, SYS_quotactl, SYS_quotactl_fd,
     // the kernel's own programs, keys, memory and counters
@@ -79,11 +76,18 @@ constexpr unsigned kRefused[] = {
     SYS_request_key, SYS_keyctl, SYS_kexec_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_syslog, SYS_acct,
     SYS_lookup_dcookie, 460 /* lsm_set_self_attr */,
     // the machine
-    SYS_reboot, SYS_swapon, SYS_swapoff, SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime,
+    SYS_reboot, SYS_swapon, SYS_swapoff, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime,
     SYS_adjtimex, SYS_vhangup, SYS_move_pages, SYS_migrate_pages,
 #if defined(__x86_64__)
     SYS_kexec_file_load, SYS_iopl, SYS_ioperm, SYS_ustat, SYS_sysfs, SYS_uselib,
 #endif
+};
+
+/// The tree of mounts, other namespaces and what is named in them.
+constexpr unsigned kNamespaceCalls[] = {
+    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick,
+    SYS_mount_setattr, SYS_setns, 457 /* statmount */, 458 /* listmount */, 467 /* open_tree_attr */,
+    SYS_sethostname, SYS_setdomainname,
 };
 
 /// Commands by type and number only: size and direction are in the other half of the word and vary by file system.
@@ -150,18 +154,28 @@ void limit_sockets(SeccompProgram& program) {
   program.allow_unless(SYS_socketpair, refusals);
 }
 
+void limit_namespaces(SeccompProgram& program, SeccompScope scope) {
+  if (scope == SeccompScope::machine) {
+    for (unsigned number : kNamespaceCalls) program.allow(number);
+    for (unsigned number : {SYS_clone, SYS_clone3, SYS_unshare}) program.allow(number);
+    return;
+  }
+  for (unsigned number : kNamespaceCalls) program.refuse(number, EPERM);
+  program.allow_unless(SYS_clone, BitsRefusal{0, kNewNamespaces, EPERM});
+  program.allow_unless(SYS_unshare, BitsRefusal{0, kNewNamespaces | kCloneNewTime, EPERM});
+  program.refuse(SYS_clone3, ENOSYS);
+}
+
 }  // namespace
 
-SeccompProgram seccomp_profile() {
+SeccompProgram seccomp_profile(SeccompScope scope) {
   SeccompProgram program;
   for (unsigned number : kAllowed) program.allow(number);
   for (unsigned number : kRefused) program.refuse(number, EPERM);
   limit_commands(program);
-  program.allow_unless(SYS_clone, BitsRefusal{0, kNewNamespaces, EPERM});
-  program.allow_unless(SYS_unshare, BitsRefusal{0, kNewNamespaces | kCloneNewTime, EPERM});
-  program.refuse(SYS_clone3, ENOSYS);
   limit_sockets(program);
+  limit_namespaces(program, scope);
   return program;
 }
 
-}  // namespace harena::container
+}  // namespace harena
