@@ -245,9 +245,11 @@ Status ContainerBackend::settle_root(Engine& engine, const std::string& id, cons
 
 Status ContainerBackend::forget_layers(const std::string& id, const SandboxState& state) {
   if (state.state_dir.empty()) return {};
-  HARENA_TRY(const auto record, RootRecord::read(state.state_dir));
-  auto used = record.now.frozen;
-  if (record.next) used.insert(used.end(), record.next->to.frozen.begin(), record.next->to.frozen.end());
+  const auto record = RootRecord::read(state.state_dir);
+  // Nobody can read what it used: every layer is looked at.
+  if (!record.ok()) return layers_beside(state.state_dir).drop_user(id);
+  auto used = record->now.frozen;
+  if (record->next) used.insert(used.end(), record->next->to.frozen.begin(), record->next->to.frozen.end());
   return used.empty() ? Status() : layers_beside(state.state_dir).drop_user(used, id);
 }
 

@@ -189,6 +189,7 @@ Outcome Backend::call(const std::function<harena_status(const harena_call*)>& bo
 
 /// With a pool: the create that is to be tested finds one.
 void Backend::warm_up() {
+  std::lock_guard lock(warming_);  // tests create in many threads; it is entered again from here
   if (pool_ == 0) return;
   if (probe().result["facts"].value("prepared", 0) == 0) {
     const int pool = std::exchange(pool_, 0);

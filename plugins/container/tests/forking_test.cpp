@@ -1,5 +1,7 @@
 // fork, snapshot, restore, rollback on real sandboxes: what is kept, what is shared, what is left.
 
+#include <fstream>
+
 #include "plugins/container/tests/census.hpp"
 #include "plugins/container/tests/container_case.hpp"
 
@@ -73,6 +75,18 @@ TEST_F(Forking, ChildOutlivesItsSourceAndLayersGoWithTheLastUser) {
   EXPECT_EQ(layer_count(), 0u);
   fs::remove_all(backend_->layers());
   EXPECT_EQ(left_over(*backend_, before), std::set<std::string>());
+}
+
+TEST_F(Forking, AnUnreadableRecordOfTheRootKeepsNothingBack) {
+  const auto id = made();
+  output(id, "echo one > /a");
+  const auto child = forked(id, 1, "frozen")[0];
+  std::ofstream(backend_->state_dir(child) / "root.json") << "not a record";
+  EXPECT_EQ(backend_->stop(child).status, HARENA_OK);
+  EXPECT_EQ(backend_->stop(id).status, HARENA_OK);
+  EXPECT_EQ(backend_->stop(child).status, HARENA_OK) << "waits for what is removed behind the answer";
+  EXPECT_EQ(backend_->stop(id).status, HARENA_OK);
+  EXPECT_EQ(layer_count(), 0u);
 }
 
 TEST_F(Forking, DeletionsStayDeleted) {
