@@ -1,5 +1,5 @@
 // What E2B's JavaScript SDK costs over Harena's own API: prints one line a number.
-//   eval "$(harena e2b env --create-key bench)"; HARENA_URL=... HARENA_TOKEN=... NODE_PATH=BUILD/e2b/node/node_modules node sdk_bench.cjs [CASE...]
+//   eval "$(harena e2b env --create-key bench)"; HARENA_URL=... HARENA_TOKEN=... HARENAD_PID=... NODE_PATH=BUILD/e2b/node/node_modules node sdk_bench.cjs [CASE...]
 // Cases: run, create, files, streams. The template needs bash. run compares with Harena's own API, files with
 // plain_files.cjs: the same calls of the same SDK in the same process, in turns.
 const fs = require('node:fs')
@@ -81,6 +81,15 @@ async function plainPeer() {
   return { sandbox, close: () => { child.stdin.end(); fs.rmSync(folder, { recursive: true }) } }
 }
 
+/// How much more memory harenad has had at most since this was called, in MiB.
+function peakMemory() {
+  const pid = process.env.HARENAD_PID
+  const field = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024
+  fs.writeFileSync(`/proc/${pid}/clear_refs`, '5') // the peak begins anew
+  const before = field('VmRSS')
+  return { before, growth: () => field('VmHWM') - before }
+}
+
 async function transfer(sandbox) {
   const write = await timed(() => sandbox.files.write('/tmp/big', blocks(), { requestTimeoutMs: 600_000 }))
   const read = await timed(async () => drain(await sandbox.files.read('/tmp/big', { format: 'stream' })))
@@ -93,6 +102,7 @@ async function files() {
   const sandbox = await Sandbox.create({ timeoutMs: 600_000 })
   const mine = { write: [], read: [] }
   const plain = { write: [], read: [] }
+  const memory = peakMemory()
   for (let i = 0; i < rounds; i++) {
     for (const [who, times] of [[peer.sandbox, plain], [sandbox, mine]]) {
       const took = await transfer(who)
@@ -106,6 +116,8 @@ async function files() {
     line(`files.${verb}, 1 GiB, Harena`, GIB / 1048.576 / ours, 'MiB/s')
     line('  of the plain server', (100 * theirs) / ours, '%')
   }
+  line('harenad, resident before the files', memory.before, 'MiB')
+  line('  more at its peak', memory.growth(), 'MiB')
   peer.close()
   await sandbox.kill()
 }

@@ -183,19 +183,3 @@ def settled(read):
         if now != value:
             value, since = now, time.monotonic()
     return value
-
-
-def memory_bytes(pid, field):
-    return int(re.search(rf"{field}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) * 1024
-
-
-class PeakMemory:
-    """How much more memory a process had at its peak than at the beginning."""
-
-    def __init__(self, pid):
-        self.pid = pid
-        Path(f"/proc/{pid}/clear_refs").write_text("5")
-        self.before = memory_bytes(pid, "VmRSS")
-
-    def growth(self):
-        return memory_bytes(self.pid, "VmHWM") - self.before

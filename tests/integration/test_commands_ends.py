@@ -176,6 +176,42 @@ def test_start_and_cancel(make_box):
     assert box.run("echo fine")["stdout"] == "fine\n"
 
 
+def begun(box, method, path, body=None):
+    """A streamed answer whose first line has come: (connection, line)."""
+    connection = box.api.connect()
+    connection.request(method, f"/v1{box.path}/commands{path}", json.dumps(body) if body else None, box.api.headers())
+    return connection, json.loads(connection.getresponse().readline())
+
+
+def test_what_holds_a_command_ends_it_and_a_reader_does_not(box):
+    """on_disconnect: kill is bound to the start that follows its command; /output only reads, also of such a command."""
+    body = {"shell": "echo here; exec sleep 1000", "on_disconnect": "kill"}
+    holder, started = begun(box, "POST", "", {**body, "attach": True})
+    read = box.start(**body)["id"]
+    for reader in [begun(box, "GET", f"/{one}/output?follow=true") for one in (read, started["started"]["id"])]:
+        assert reader[1]["data"] == "here\n"
+        reader[0].close()
+    assert [box.command(one)["state"] for one in (read, started["started"]["id"])] == ["running", "running"]
+    holder.close()
+    assert box.collect(started["started"]["id"]).exit["signal"] == "KILL"
+    assert box.command(read)["state"] == "running"
+    box.forget(read)
+
+
+def test_a_repeated_start_holds_nothing(box):
+    """Who asks again with the same op watches what the first one holds."""
+    body = {"shell": "echo here; exec sleep 1000", "on_disconnect": "kill", "attach": True, "op": "held once"}
+    holder, started = begun(box, "POST", "", body)
+    watcher, again = begun(box, "POST", "", body)
+    assert again["started"] == {**started["started"], "existing": True}
+    watcher.close()
+    other, _ = begun(box, "POST", "", body)
+    assert box.command(started["started"]["id"])["state"] == "running"
+    holder.close()
+    assert box.collect(started["started"]["id"]).exit["signal"] == "KILL"
+    other.close()
+
+
 def test_waiting_client_that_leaves_keeps_its_command(box):
     connection = box.api.connect()
     connection.request("POST", f"/v1{box.path}/commands", '{"shell": "sleep 0.5; echo kept", "wait": true, "op": "left"}', box.api.headers())

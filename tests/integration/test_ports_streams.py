@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from port_tools import LONG, PATIENCE_S, PeakMemory, Ports, SERVICE, ports, python_image, service_sandbox, settled, start_service  # noqa: F401
+from peak_memory import PeakMemory
+from port_tools import LONG, PATIENCE_S, Ports, SERVICE, ports, python_image, service_sandbox, settled, start_service  # noqa: F401
 
 HUGE = (1 << 30) if LONG else (64 << 20)
 MASK = b"\x11\x22\x33\x44"

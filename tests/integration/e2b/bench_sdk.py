@@ -8,5 +8,5 @@ from python_image import SOURCE
 
 
 def test_bench(e2b_env, harenad):
-    env = dict(os.environ, NODE_PATH=str(NODE_MODULES), HARENA_URL=harenad.url, HARENA_TOKEN=harenad.token, **e2b_env)
+    env = dict(os.environ, NODE_PATH=str(NODE_MODULES), HARENA_URL=harenad.url, HARENA_TOKEN=harenad.token, HARENAD_PID=str(harenad.process.pid), **e2b_env)
     subprocess.run(["node", str(SOURCE / "bench" / "e2b" / "sdk_bench.cjs"), *os.environ.get("BENCH_CASES", "").split()], env=env, check=True)
