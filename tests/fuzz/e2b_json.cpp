@@ -1,5 +1,7 @@
 // Messages of E2B's services in JSON and protobuf; the first byte picks message and codec. Property: what was decoded goes through both
-// codecs and stays the same.
+// codecs and stays the same. Messages are compared, not their texts: the members of a map have no order.
+#include <google/protobuf/util/message_differencer.h>
+
 #include <array>
 #include <memory>
 #include <string>
@@ -49,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   expect(text.ok(), "what was read from JSON can be written as JSON");
   const std::unique_ptr<google::protobuf::Message> again(message->New());
   expect(decode_message(Codec::json, *text, *again).ok(), "what we write as JSON can be read");
-  expect(encode_message(Codec::json, *again).value_or("") == *text, "JSON there and back is the same");
+  expect(google::protobuf::util::MessageDifferencer::Equals(*message, *again), "JSON there and back is the same");
   return 0;
 }
