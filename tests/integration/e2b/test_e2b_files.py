@@ -155,6 +155,17 @@ def test_metadata(files):
     assert not files.get_info("tagged").metadata
 
 
+def test_a_full_disk_says_so(sdk):
+    """The template's disk has 64 MiB: what doesn't fit is an exception of its own, leaves nothing, and the sandbox goes on."""
+    files = sdk.Sandbox.create("other", timeout=120).files
+    files.write("kept", "before")
+    with pytest.raises(sdk.NotEnoughSpaceException):
+        files.write("large", b"x" * (80 << 20))
+    assert not files.exists("large") and files.read("kept") == "before"
+    files.write("kept", "after")
+    assert files.read("kept") == "after"
+
+
 def test_the_disk_shows_what_was_written(sandbox, files):
     files.write("seen", "by the shell")
     assert shell(sandbox, f"cat {HOME}/seen") == "by the shell"
@@ -429,6 +440,17 @@ def test_upload_url(files, sandbox):
 def test_url_of_another_user(files, sandbox):
     files.write("x", "root's", user="root")
     assert fetch(sandbox.download_url("x", user="root"))[1] == b"root's"
+
+
+def test_a_url_with_the_id_in_its_host(files, sandbox):
+    """As it is without E2B_SANDBOX_URL: the name says whose file it is, and another's signature is none."""
+    files.write("x", "by name")
+    url = sandbox.download_url("x")
+    by_name = {"Host": sandbox.get_host(49983)}
+    assert fetch(url, headers=by_name)[1] == b"by name"
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        fetch(url.replace("path=x", "path=y"), headers=by_name)
+    assert raised.value.code == 401
 
 
 def test_an_expired_url(files, sandbox):

@@ -143,6 +143,23 @@ def test_auto_resume(raw):
     assert raw("GET", f"/sandboxes/{service.made['sandboxID']}")[2]["state"] == "running"
 
 
+LS = {"process": {"cmd": "/bin/ls", "args": ["/tmp/server.py"]}, "stdin": False}
+ANY_TRAFFIC = {
+    "a command": ("POST", "/process.Process/Start", envelope(json.dumps(LS).encode()), {"Content-Type": "application/connect+json"}),
+    "a call": ("POST", "/filesystem.Filesystem/Stat", b'{"path": "/tmp/server.py"}', {"Content-Type": "application/json"}),
+    "a file": ("GET", "/files?path=/tmp/server.py", None, {}),
+}
+
+
+@pytest.mark.parametrize("method, path, body, headers", ANY_TRAFFIC.values(), ids=ANY_TRAFFIC)
+def test_any_traffic_resumes(raw, method, path, body, headers):
+    service = Service(raw, autoPause=True, autoResume={"enabled": True})
+    assert raw("POST", f"/sandboxes/{service.made['sandboxID']}/pause", {})[0] == 204
+    status, _, answer = service.envd(method, path, body, headers)
+    assert status == 200 and b"error" not in answer
+    assert raw("GET", f"/sandboxes/{service.made['sandboxID']}")[2]["state"] == "running"
+
+
 def test_a_paused_one_without_it(raw, service):
     raw("POST", f"/sandboxes/{service.made['sandboxID']}/pause", {})
     assert service()[0] == 502
