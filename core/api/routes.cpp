@@ -1,5 +1,6 @@
 #include "core/api/routes.hpp"
 
+#include "core/api/console_gate.hpp"
 #include "core/api/directory_routes.hpp"
 #include "core/api/event_routes.hpp"
 #include "core/api/image_routes.hpp"
@@ -13,8 +14,8 @@ namespace harena {
 
 struct ApiRoutes::Rooms {
   Rooms(ApiServices& services, const http::Router& all)
-      : sandboxes(services), snapshots(services), directory(services), events(services), images(services), installation(services), sessions(services),
-        fleet(services.fleet), router(all) {}
+      : sandboxes(services), snapshots(services), directory(services), events(services), images(services), installation(services),
+        sessions(services), consoles(services), fleet(services.fleet), router(all) {}
 
   http::Task<Result<Reply>> openapi(ApiCall&) {
     const auto backends = co_await fleet.backends();
@@ -28,6 +29,7 @@ struct ApiRoutes::Rooms {
   ImageRoutes images;
   InstallationRoutes installation;
   SessionGate sessions;
+  ConsoleGate consoles;
   Fleet& fleet;
   const http::Router& router;
 };
@@ -44,6 +46,7 @@ void ApiRoutes::add_to(ApiRouter& gate) {
   rooms_->images.add_to(gate);
   rooms_->installation.add_to(gate);
   rooms_->sessions.add_to(gate);
+  rooms_->consoles.add_to(gate);
   gate.add("GET", "/v1/openapi.json", "openapi", "This document", rooms_.get(), &Rooms::openapi);
 }
 

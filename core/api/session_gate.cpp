@@ -25,6 +25,15 @@ class CallConnector final : public SessionConnector {
   SessionAccess access_;
 };
 
+Error no_session(const Sandbox& sandbox) {
+  std::string message = "the backend '" + sandbox.spec.backend + "' has no commands, files or ports";
+  if (sandbox.details.contains("consoles")) {
+    message += ": there is no agent in this guest; GET /v1/sandboxes/" + sandbox.id.str() +
+               "/console is its serial console (harena console), /vnc its screen (VNC)";
+  }
+  return make_error(ErrorCode::unimplemented, std::move(message));
+}
+
 /// The error of a connection that couldn't be made, told apart: a sandbox that has ended meanwhile isn't an outage.
 bool is_session_gone(const Error& error) { return error.cause == Cause::infrastructure && error.cause_detail == "session"; }
 
@@ -67,7 +76,7 @@ Task<Result<SessionLink>> SessionGate::open(ApiCall& call, SessionAccess access)
     co_return std::move(use).error();
   }
   if ((*use)->endpoint().empty()) {
-    co_return make_error(ErrorCode::unimplemented, "the backend '" + sandbox.spec.backend + "' has no commands, files or ports");
+    co_return no_session(sandbox);
   }
   auto endpoint = endpoints_.get(id, (*use)->endpoint());
   SessionLink link{session::SessionClient(std::move(endpoint)), nullptr};

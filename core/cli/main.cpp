@@ -27,6 +27,7 @@ void set_up(Program& program) {
   add_resize(program);
   add_events(program);
   add_exec(program);
+  add_console(program);
   add_logs(program);
   add_copy(program);
   add_ports(program);

@@ -55,6 +55,7 @@ void add_events(Program& program);
 void add_lifecycle(Program& program);  // create ls inspect pause resume stop
 void add_snapshots(Program& program);  // fork snapshot rollback snapshots
 void add_exec(Program& program);       // run exec shell
+void add_console(Program& program);    // console
 void add_logs(Program& program);       // ps logs
 void add_copy(Program& program);       // cp
 void add_ports(Program& program);      // port port-forward

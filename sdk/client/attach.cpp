@@ -31,9 +31,19 @@ Attachment::~Attachment() = default;
 
 Result<std::unique_ptr<Attachment>> Attachment::open(Client& client, const Commands& commands,
                                                      const std::string& command_id, std::int64_t offset) {
+  const auto path = commands.path_of(command_id);
+  return connect(client, path + "/attach", query({{"stdout_offset", std::to_string(offset)}}), path);
+}
+
+Result<std::unique_ptr<Attachment>> Attachment::open_console(Client& client, const std::string& sandbox_id) {
+  const auto path = "/sandboxes/" + segment(sandbox_id) + "/console";
+  return connect(client, path, "", path);
+}
+
+Result<std::unique_ptr<Attachment>> Attachment::connect(Client& client, const std::string& path, const std::string& query,
+                                                        const std::string& asked_instead) {
   const auto& endpoint = client.connection().endpoint();
-  const auto target = endpoint.base_path + commands.path_of(command_id) + "/attach" +
-                      query({{"stdout_offset", std::to_string(offset)}});
+  const auto target = endpoint.base_path + path + query;
   auto state = std::make_unique<State>();
   Poco::Net::HTTPResponse response;
   try {
@@ -46,7 +56,7 @@ Result<std::unique_ptr<Attachment>> Attachment::open(Client& client, const Comma
     return std::unique_ptr<Attachment>(new Attachment(std::move(state)));
   } catch (const Poco::Net::WebSocketException&) {
     // Poco reads the answer's head only; asking in the ordinary way gets the sentence.
-    HARENA_TRY_STATUS(client.get(commands.path_of(command_id)));
+    HARENA_TRY_STATUS(client.get(asked_instead));
     return lost("the server answered HTTP " + std::to_string(static_cast<int>(response.getStatus())) + " to the WebSocket");
   } catch (const Poco::Exception& error) {
     return lost(error.displayText());

@@ -21,6 +21,8 @@ class Attachment {
   /// Connects; output comes from `offset` on.
   static Result<std::unique_ptr<Attachment>> open(Client& client, const Commands& commands, const std::string& command_id,
                                                   std::int64_t offset);
+  /// The serial console of a machine: what it wrote last comes first. Messages are bytes alone; send_resize and send_eof are not for it.
+  static Result<std::unique_ptr<Attachment>> open_console(Client& client, const std::string& sandbox_id);
   ~Attachment();
 
   int fd() const;
@@ -35,6 +37,9 @@ class Attachment {
  private:
   struct State;
   explicit Attachment(std::unique_ptr<State> state);
+  /// The WebSocket at `path` with `query`; what a GET of `asked_instead` says when it is refused.
+  static Result<std::unique_ptr<Attachment>> connect(Client& client, const std::string& path, const std::string& query,
+                                                     const std::string& asked_instead);
   Status send_text(const json& message);
   std::unique_ptr<State> state_;
 };
