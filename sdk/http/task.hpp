@@ -12,6 +12,8 @@
 #include <utility>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -35,6 +37,14 @@ namespace harena::http {
 template <class T>
 using Task = boost::asio::awaitable<T>;
 
+namespace detail {
+/// What runs on a pool never hears of its caller's cancellation: asio would throw it out of the pool's thread, where nobody catches it
+/// (co_spawn posts its completion by a co_await that throws once it is cancelled).
+inline auto uninterrupted() {
+  return boost::asio::bind_cancellation_slot(boost::asio::cancellation_slot(), boost::asio::use_awaitable);
+}
+}  // namespace detail
+
 /// Runs `function()` on the pool and resumes on the caller's executor with its value (or exception). It can't be
 /// interrupted: a cancelled caller waits until it is through.
 template <class Function>
@@ -45,14 +55,14 @@ Task<std::invoke_result_t<Function&>> blocking(boost::asio::thread_pool& pool, F
       function();
       co_return;
     };
-    co_await boost::asio::co_spawn(pool, work, boost::asio::use_awaitable);
+    co_await boost::asio::co_spawn(pool, work, detail::uninterrupted());
   } else {
     std::optional<Value> value;  // Value needn't have a default
     auto work = [&]() -> Task<void> {
       value.emplace(function());
       co_return;
     };
-    co_await boost::asio::co_spawn(pool, work, boost::asio::use_awaitable);
+    co_await boost::asio::co_spawn(pool, work, detail::uninterrupted());
     co_return std::move(*value);
   }
 }
