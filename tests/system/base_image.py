@@ -9,6 +9,7 @@ same key waits on until it is there; a VM holds the lock shared while it runs, s
 import contextlib
 import fcntl
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -67,19 +68,34 @@ def ensure(packages):
     lock = os.open(CACHE / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         folder = CACHE / key
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        if not folder.exists():
-            # Nobody uses what isn't there: whoever holds the lock waits for it too. The change of kind lets go of it in between.
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        while not there(lock, folder):
+            if not alone(lock):
+                continue
             if not folder.exists():
                 build(folder, packages)
                 prune(keep=key)
-            fcntl.flock(lock, fcntl.LOCK_SH)
         os.utime(folder)
         return Base(folder, lock)
     except BaseException:
         os.close(lock)
         raise
+
+
+def there(lock, folder):
+    """With the lock shared: waits for whoever builds."""
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    return folder.exists()
+
+
+def alone(lock):
+    """Never waits while others hold it: one of them may have built it meanwhile, and holds it for as long as its machine runs."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        time.sleep(random.uniform(0.01, 0.05))
+        return False
 
 
 def build(folder, packages):
