@@ -15,13 +15,13 @@
 #include "plugins/microvm/machine_client.hpp"
 #include "plugins/microvm/parameters.hpp"
 #include "plugins/microvm/sandbox_state.hpp"
+#include "plugins/microvm/settings.hpp"
 #include "plugins/microvm/template_store.hpp"
 #include "plugins/microvm/warmer.hpp"
-#include "plugins/microvm/settings.hpp"
-#include "plugins/microvm/user_pool.hpp"
 #include "sdk/cpp/plugin.hpp"
 #include "sdk/support/cgroup_tree.hpp"
 #include "sdk/support/exit_watcher.hpp"
+#include "sdk/vmm/user_pool.hpp"
 
 namespace harena::microvm {
 
@@ -120,7 +120,7 @@ class MicrovmBackend final : public plugin::BackendPlugin {
 
   const Host host_;
   const Settings settings_;
-  UserPool users_;
+  vmm::UserPool users_;
   std::mutex engine_mutex_;
   std::unique_ptr<Engine> engine_;
   mutable std::mutex mutex_;

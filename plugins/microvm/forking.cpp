@@ -9,10 +9,10 @@
 
 #include "plugins/microvm/backend.hpp"
 #include "plugins/microvm/errors.hpp"
-#include "plugins/microvm/machine/control_server.hpp"
 #include "plugins/microvm/machine/machine_image.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/vmm/control_server.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -72,7 +72,7 @@ Result<json> MicrovmBackend::fork_children(const Call& call, const json& request
   auto work = [&] {
     for (std::size_t i; (i = next++) < requests.size();) {
       auto made = create_from(call, requests[i], {.folder = from});
-      results[i] = made.ok() ? std::move(*made) : json{{"error", control_error(made.error())}};
+      results[i] = made.ok() ? std::move(*made) : json{{"error", vmm::control_error(made.error())}};
     }
   };
   std::vector<std::thread> workers;

@@ -1,27 +1,19 @@
 #pragma once
-// The plugin's end of a machine: starts its process, asks it for verbs (machine/control_server.hpp).
+// The plugin's end of a machine: its configuration, its process (sdk/vmm/control_client.hpp), its verbs.
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "plugins/microvm/machine/machine_config.hpp"
 #include "sdk/base/result.hpp"
-#include "sdk/base/unique_fd.hpp"
-#include "sdk/support/cgroup_tree.hpp"
-#include "sdk/support/process.hpp"
+#include "sdk/vmm/control_client.hpp"
 
 namespace harena::microvm {
 
-using CheckCall = std::function<Status()>;
-
-struct StartedMachine {
-  ProcessRef process;
-  json told;  // Machine::start
-  /// Of one that stands by: it ends when this is closed.
-  UniqueFd lifeline;
-};
+using vmm::CheckCall;
+/// `told`: what Machine::start says. A machine that stands by ends when the lifeline is closed.
+using StartedMachine = vmm::StartedProcess;
 
 /// Writes the configuration beside the machine's files, starts harena-machine and waits until its guest is ready. `groups`: files of the
 /// sandbox's cgroups into which a VMM writes "0"; `platform`: cgroup.procs of the machine's own. On failure the process has ended.
@@ -31,11 +23,7 @@ Result<StartedMachine> start_machine(const std::string& program, const MachineCo
 /// What a machine that stands by reads at its claim: written to config.vm_dir.
 Result<std::string> write_machine_config(const MachineConfig& config);
 
-/// One verb. Waits for the answer: a verb that began can't be called off. unavailable when nobody listens; deadline_exceeded after
-/// patience_ms (the machine goes on with it).
+/// One verb (vmm::ask_machine_process).
 Result<json> ask_machine(const std::string& run_dir, const json& request, std::int64_t patience_ms);
-
-/// Ends a machine's process, which takes its VMM along, also one that nobody here knows; then its group goes. Idempotent.
-Status end_machine(const CgroupTree& cgroups, const std::string& id, const ProcessRef& known, std::int64_t deadline_ns);
 
 }  // namespace harena::microvm

@@ -4,7 +4,7 @@
 
 #include "plugins/microvm/sandbox_state.hpp"
 #include "plugins/microvm/settings.hpp"
-#include "plugins/microvm/user_pool.hpp"
+#include "sdk/vmm/user_pool.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -52,7 +52,7 @@ TEST(MicrovmSettings, TheSchemasDefaultsAreThoseOfTheCode) {
 }
 
 TEST(MicrovmUsers, EachIsGivenOnce) {
-  UserPool pool(5000, 3);
+  vmm::UserPool pool(5000, 3);
   EXPECT_EQ(*pool.acquire(), 5000u);
   pool.acquire_exactly(5001);
   EXPECT_EQ(*pool.acquire(), 5002u);

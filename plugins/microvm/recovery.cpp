@@ -9,26 +9,13 @@
 #include "plugins/microvm/machine/machine_image.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/vmm/machine_end.hpp"
 
 namespace harena::microvm {
 namespace {
 
 constexpr std::int64_t kStatusPatienceMs = 180'000;
 constexpr std::int64_t kReviveEndPatienceNs = 20'000'000'000;
-
-struct Ending {
-  Cause cause;
-  std::string detail;
-};
-
-/// What harena-machine wrote down at its end. A guest that powers itself off or panics was ended from inside: the agent's.
-Ending ending_of(const SandboxState& state, const std::string& otherwise) {
-  auto text = read_file_at(AT_FDCWD, state.vm_dir + "/exit.json");
-  const json document = text.ok() ? json::parse(*text, nullptr, false) : json();
-  if (!document.is_object()) return {Cause::infrastructure, otherwise};
-  if (document.value("cause_detail", "") == "guest") return {Cause::agent, document.value("detail", "")};
-  return {Cause::infrastructure, document.value("detail", otherwise)};
-}
 
 /// Which process a machine has since it was revived; the core's state names the one that it was made with.
 constexpr const char* kSuccessor = "/machine.state";
@@ -60,7 +47,7 @@ Status MicrovmBackend::revive(Engine& engine, const std::string& id, SandboxStat
   HARENA_TRY_STATUS(image.check_files(state.vm_dir));
   HARENA_TRY(const auto config, config_of(state));
   const std::int64_t deadline = monotonic_now_ns() + kReviveEndPatienceNs;
-  HARENA_TRY_STATUS(end_machine(engine.cgroups, id, state.machine, deadline));
+  HARENA_TRY_STATUS(vmm::end_machine_process(engine.cgroups, id, state.machine, deadline));
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   std::error_code failed;
   std::filesystem::create_directories(state.run_dir + "/jail", failed);
@@ -100,7 +87,7 @@ Status MicrovmBackend::adopt(Engine& engine, const std::string& id, const Sandbo
 }
 
 Result<json> MicrovmBackend::give_up(Engine& engine, const std::string& id, const SandboxState& state, const Error& why) {
-  const Ending ending = ending_of(state, why.message);
+  const auto ending = vmm::read_ending(state.vm_dir, why.message);
   {
     std::lock_guard lock(mutex_);
     records_.emplace(id, Record{false, state});
@@ -139,7 +126,7 @@ void MicrovmBackend::on_exit(const std::string& id) {
     host_.warning("the process of the paused microVM " + id + " had ended; another one keeps its memory now");
     return;
   }
-  const Ending ending = ending_of(record->state, "harena-machine ended");
+  const auto ending = vmm::read_ending(record->state.vm_dir, "harena-machine ended");
   host_.sandbox_exited(id, ending.cause, ending.detail);
 }
 

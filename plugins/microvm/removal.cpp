@@ -1,7 +1,6 @@
 // stop and sweep: everything of a machine is found from its id alone, whatever died in between.
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "plugins/microvm/errors.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/vmm/machine_end.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -21,15 +21,6 @@ constexpr std::int64_t kRemovePatienceNs = 20'000 * kMs;
 constexpr std::int64_t kMostGraceMs = 600'000;
 
 }  // namespace
-
-Status end_machine(const CgroupTree& cgroups, const std::string& id, const ProcessRef& known, std::int64_t deadline_ns) {
-  if (auto process = open_process(known); process.ok()) {
-    HARENA_TRY_STATUS(signal_process(process->get(), SIGKILL));
-    wait_process_end(process->get(), deadline_ns);
-    ::waitpid(known.pid, nullptr, WNOHANG);  // ours, if this daemon started it
-  }
-  return cgroups.remove_platform(id, deadline_ns);
-}
 
 Status MicrovmBackend::remove(Engine& engine, const std::string& id, std::int64_t grace_ms) {
   const auto record = record_of(id);
@@ -41,7 +32,7 @@ Status MicrovmBackend::remove(Engine& engine, const std::string& id, std::int64_
     (void)ask_machine(state.run_dir, {{"verb", "power_off"}, {"grace_ms", grace_ms}}, grace_ms + 10'000);
   }
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
-  HARENA_TRY_STATUS(end_machine(engine.cgroups, id, state.machine, deadline));
+  HARENA_TRY_STATUS(vmm::end_machine_process(engine.cgroups, id, state.machine, deadline));
   fault_point("microvm.remove.machine");
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   if (!record) return {};

@@ -13,6 +13,7 @@
 #include "plugins/microvm/template_key.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/vmm/machine_end.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -217,7 +218,7 @@ void MicrovmBackend::end_spare(Engine& engine, Warmth& warmth, Spare spare) {
 
 Status MicrovmBackend::remove_hidden(Engine& engine, Warmth& warmth, const std::string& name, const ProcessRef& process, std::uint32_t uid) {
   const std::int64_t deadline = monotonic_now_ns() + kHiddenEndPatienceNs;
-  HARENA_TRY_STATUS(end_machine(engine.cgroups, name, process, deadline));
+  HARENA_TRY_STATUS(vmm::end_machine_process(engine.cgroups, name, process, deadline));
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(name, deadline));
   if (uid != 0) users_.release(uid);
   return remove_hidden_folders(warmth, name);

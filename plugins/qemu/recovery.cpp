@@ -6,25 +6,12 @@
 #include "plugins/qemu/errors.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/vmm/control_client.hpp"
+#include "sdk/vmm/machine_end.hpp"
 
 namespace harena::qemu {
 namespace {
 
 constexpr std::int64_t kStatusPatienceMs = 180'000;
-
-struct Ending {
-  Cause cause;
-  std::string detail;
-};
-
-/// What harena-qemu-machine wrote down at its end. A guest that powers itself off or panics was ended from inside: the agent's.
-Ending ending_of(const SandboxState& state, const std::string& otherwise) {
-  auto text = read_file_at(AT_FDCWD, state.vm_dir() + "/exit.json");
-  const json document = text.ok() ? json::parse(*text, nullptr, false) : json();
-  if (!document.is_object()) return {Cause::infrastructure, otherwise};
-  if (document.value("cause_detail", "") == "guest") return {Cause::agent, document.value("detail", "")};
-  return {Cause::infrastructure, document.value("detail", otherwise)};
-}
 
 }  // namespace
 
@@ -44,7 +31,7 @@ Status QemuBackend::adopt(Engine& engine, const std::string& id, const SandboxSt
 }
 
 Result<json> QemuBackend::give_up(Engine& engine, const std::string& id, const SandboxState& state, const Error& why) {
-  const Ending ending = ending_of(state, why.message);
+  const auto ending = vmm::read_ending(state.vm_dir(), why.message);
   {
     std::lock_guard lock(mutex_);
     records_.emplace(id, Record{false, state});
@@ -74,7 +61,7 @@ Result<json> QemuBackend::recover(const Call&, std::string_view sandbox_id, std:
 void QemuBackend::on_exit(const std::string& id) {
   const auto record = record_of(id);
   if (!record) return;
-  const Ending ending = ending_of(record->state, "harena-qemu-machine ended");
+  const auto ending = vmm::read_ending(record->state.vm_dir(), "harena-qemu-machine ended");
   host_.sandbox_exited(id, ending.cause, ending.detail);
 }
 

@@ -12,9 +12,9 @@
 #include <csignal>
 #include <cstring>
 
-#include "sdk/vmm/control_server.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/spawn_attributes.hpp"
+#include "sdk/vmm/control_server.hpp"
 
 namespace harena::vmm {
 namespace {
@@ -61,7 +61,7 @@ Result<json> read_ready(int fd, const CheckCall& check) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     text.append(bytes, static_cast<std::size_t>(got));
-    if (text.size() > kMaxReadyBytes) break;
+    if (text.ends_with('\n') || text.size() > kMaxReadyBytes) break;
   }
   const json document = json::parse(text, nullptr, false);
   if (document.is_object() && document.contains("ok")) return document["ok"];
@@ -96,7 +96,7 @@ Result<StartedProcess> start_machine_process(const std::string& program, const s
   theirs.reset();
   auto told = read_ready(ready.get(), check);
   auto process = process_ref(pid);
-  if (told.ok() && process.ok()) return StartedProcess{*process, *std::move(told)};
+  if (told.ok() && process.ok()) return StartedProcess{*process, *std::move(told), std::move(ready)};
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
   return told.ok() ? std::move(process).error() : std::move(told).error();

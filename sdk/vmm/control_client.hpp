@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sdk/base/result.hpp"
+#include "sdk/base/unique_fd.hpp"
 #include "sdk/support/process.hpp"
 
 namespace harena::vmm {
@@ -19,10 +20,12 @@ using CheckCall = std::function<Status()>;
 struct StartedProcess {
   ProcessRef process;
   json told;
+  /// Our end of descriptor 3: a process that keeps its own end can see when this is closed.
+  UniqueFd lifeline;
 };
 
-/// Starts `program --config CONFIG` with descriptor 3 for its answer ({"ok": ...} or {"error": ...}, then the end) and `fds` from 4 on
-/// (borrowed), and waits for the answer. On failure the process has ended.
+/// Starts `program --config CONFIG` with descriptor 3 for its answer ({"ok": ...} or {"error": ...}, then a newline or the end) and `fds`
+/// from 4 on (borrowed), and waits for the answer. On failure the process has ended.
 Result<StartedProcess> start_machine_process(const std::string& program, const std::string& config, const std::vector<int>& fds,
                                              const CheckCall& check);
 

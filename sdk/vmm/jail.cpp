@@ -22,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned long kReadOnly = MS_RDONLY | MS_NOSUID;
+/// Where the child puts descriptors aside before it numbers them: above all that are passed.
+constexpr int kAsideFd = kFirstPassedFd + static_cast<int>(kMostPassedFds);
 
 Status bind_mount(const std::string& from, const std::string& to, unsigned long flags) {
   if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0) return errno_error(errno, "binding " + from + " into a VMM's root");
@@ -103,6 +105,19 @@ Status set_limit(__rlimit_resource which, rlim_t value) {
   return ::setrlimit(which, &limit) == 0 ? Status() : Status(errno_error(errno, "setrlimit"));
 }
 
+[[noreturn]] void child_fails(const Error& error) {
+  const std::string text = error.describe() + "\n";
+  (void)!::write(2, text.data(), text.size());
+  ::_exit(127);
+}
+
+/// dup2 to the numbers that the command line names; everything else is CLOEXEC.
+void number_descriptors(const std::vector<int>& passed) {
+  std::vector<int> aside;
+  for (int fd : passed) aside.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, kAsideFd));
+  for (std::size_t i = 0; i < aside.size(); ++i) ::dup2(aside[i], kFirstPassedFd + static_cast<int>(i));
+}
+
 }  // namespace
 
 std::vector<std::string> qemu_folders() {
@@ -129,6 +144,27 @@ Status drop_rights(const JailSpec& spec, pid_t parent) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno_error(errno, "prctl");
   if (::getppid() != parent) return make_error(ErrorCode::cancelled, "the machine's process ended");
   return {};
+}
+
+void exec_in_jail(const JailedProgram& program) {
+  ::setsid();
+  ::dup2(program.null, 0);
+  ::dup2(program.log, 1);
+  ::dup2(program.log, 2);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  if (Status jailed = enter_jail(program.jail); !jailed.ok()) child_fails(jailed.error());
+  if (Status dropped = drop_rights(program.jail, program.parent); !dropped.ok()) child_fails(dropped.error());
+  number_descriptors(program.passed);
+  const std::string& file = program.jail.program;
+  std::vector<char*> argv = {const_cast<char*>(file.c_str())};
+  for (const auto& argument : program.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  char* environment[] = {const_cast<char*>("PATH=/nowhere"), const_cast<char*>("LC_ALL=C"), nullptr};
+  ::execve(file.c_str(), argv.data(), environment);
+  child_fails(errno_error(errno, "executing " + file));
 }
 
 }  // namespace harena::vmm

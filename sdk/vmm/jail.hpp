@@ -35,4 +35,19 @@ Status enter_jail(const JailSpec& spec);
 /// Joins the groups, becomes the user (no groups, no capabilities, no_new_privs) and asks to be killed when `parent` ends. Last.
 Status drop_rights(const JailSpec& spec, pid_t parent);
 
+/// Descriptors that are passed become these numbers, in order.
+inline constexpr int kFirstPassedFd = 3;
+/// The most that fit below the place where they are put aside meanwhile.
+inline constexpr std::size_t kMostPassedFds = 397;
+/// What a child of fork(2) becomes.
+struct JailedProgram {
+  const JailSpec& jail;
+  const std::vector<std::string>& arguments;  // without the program
+  const std::vector<int>& passed;             // borrowed
+  int null = -1, log = -1;                    // become 0, and 1 and 2
+  pid_t parent = -1;
+};
+/// Never returns: a failure is written to the log, and the status is 127. The caller was single-threaded, so the child may use the heap.
+[[noreturn]] void exec_in_jail(const JailedProgram& program);
+
 }  // namespace harena::vmm

@@ -48,7 +48,7 @@ Error lost(const std::string& why) { return infrastructure_error(ErrorCode::unav
 /// One request and its answer.
 class Exchange {
  public:
-  Exchange(EventLoop& loop, UniqueFd socket, std::string text) : loop_(loop), socket_(std::move(socket)), out_(std::move(text)) {
+  Exchange(vmm::EventLoop& loop, UniqueFd socket, std::string text) : loop_(loop), socket_(std::move(socket)), out_(std::move(text)) {
     parser_.header_limit(8 << 10);
     parser_.body_limit(kMaxFirecrackerAnswerBytes);
   }
@@ -95,7 +95,7 @@ class Exchange {
     loop_.unwatch(socket_.get());
   }
 
-  EventLoop& loop_;
+  vmm::EventLoop& loop_;
   UniqueFd socket_;
   std::string out_, in_;
   std::size_t sent_ = 0;

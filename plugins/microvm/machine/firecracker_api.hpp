@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "plugins/microvm/machine/event_loop.hpp"
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
+#include "sdk/vmm/event_loop.hpp"
 
 namespace harena::microvm {
 
@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxFirecrackerAnswerBytes = 256 << 10;
 class FirecrackerApi {
  public:
   /// `folder`: holds the socket; by descriptor, since paths in a jail are longer than a socket's address may be. `loop` outlives it.
-  FirecrackerApi(EventLoop& loop, UniqueFd folder, std::string name) : loop_(loop), folder_(std::move(folder)), name_(std::move(name)) {}
+  FirecrackerApi(vmm::EventLoop& loop, UniqueFd folder, std::string name) : loop_(loop), folder_(std::move(folder)), name_(std::move(name)) {}
 
   /// Until somebody listens on the socket. `ended`: how the process ended, empty while it lives. unavailable when it ended before,
   /// deadline_exceeded when the socket doesn't come.
@@ -35,7 +35,7 @@ class FirecrackerApi {
   Result<json> call(const std::string& method, const std::string& path, const json& body, std::int64_t deadline_ns);
 
  private:
-  EventLoop& loop_;
+  vmm::EventLoop& loop_;
   UniqueFd folder_;
   std::string name_;
 };

@@ -120,7 +120,7 @@ class Guest {
 /// A machine with its folders and its guest.
 struct Rig {
   Rig(const std::string& base, const std::string& name, const std::string& trouble, const std::string& from = {})
-      : folder(base + "/" + name), loop(*EventLoop::make()), driver(firecracker_driver()) {
+      : folder(base + "/" + name), loop(*vmm::EventLoop::make()), driver(firecracker_driver()) {
     for (const char* part : {"", "/run", "/vm"}) fs::create_directory(folder + part);
     std::ofstream(folder + "/kernel") << "\177ELF and\n" << trouble << "\n";
     std::ofstream(folder + "/initramfs") << "cpio";
@@ -172,7 +172,7 @@ struct Rig {
   }
 
   std::string folder;
-  std::unique_ptr<EventLoop> loop;
+  std::unique_ptr<vmm::EventLoop> loop;
   SystemRandom random;
   VmmDriver driver;
   MachineConfig config;
@@ -458,7 +458,7 @@ TEST_F(Firecracker, DiesWithTheProcessThatStartedIt) {
   const VmmSpec spec = spec_of(rig);
   const pid_t child = ::fork();
   if (child == 0) {
-    auto loop = *EventLoop::make();
+    auto loop = *vmm::EventLoop::make();
     auto launched = launch_firecracker(*loop, spec, monotonic_now_ns() + 10'000'000'000);
     const pid_t vmm = launched.ok() ? vmm_below((*launched)->pid()) : -1;
     (void)!::write(ends[1], &vmm, sizeof vmm);

@@ -26,7 +26,7 @@ constexpr std::size_t kToldLogBytes = 600;
 
 class FirecrackerVmm final : public Vmm {
  public:
-  FirecrackerVmm(EventLoop& loop, const VmmSpec& spec) : loop_(loop), log_path_(spec.log_path) {}
+  FirecrackerVmm(vmm::EventLoop& loop, const VmmSpec& spec) : loop_(loop), log_path_(spec.log_path) {}
   ~FirecrackerVmm() override { end(); }
 
   Status start(const VmmSpec& spec, std::int64_t deadline_ns);
@@ -52,7 +52,7 @@ class FirecrackerVmm final : public Vmm {
   Error with_log(Error error);
   void reap(int options);
 
-  EventLoop& loop_;
+  vmm::EventLoop& loop_;
   std::string log_path_;
   std::unique_ptr<FirecrackerJail> jail_;
   FirecrackerJail::Process process_;
@@ -197,7 +197,7 @@ void FirecrackerVmm::end() {
 
 }  // namespace
 
-Result<std::unique_ptr<Vmm>> launch_firecracker(EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns) {
+Result<std::unique_ptr<Vmm>> launch_firecracker(vmm::EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns) {
   auto vmm = std::make_unique<FirecrackerVmm>(loop, spec);
   HARENA_TRY_STATUS(vmm->start(spec, deadline_ns));
   return std::unique_ptr<Vmm>(std::move(vmm));

@@ -9,7 +9,7 @@ namespace harena::microvm {
 
 /// Starts it in its jail and waits until it answers; boots it unless spec.incoming. failed_precondition: a version that isn't driven, a host
 /// without KVM, what Firecracker refuses, in its words. `loop` outlives it.
-Result<std::unique_ptr<Vmm>> launch_firecracker(EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns);
+Result<std::unique_ptr<Vmm>> launch_firecracker(vmm::EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns);
 VmmDriver firecracker_driver();
 
 }  // namespace harena::microvm

@@ -46,7 +46,7 @@ Error not_now(Machine::State state, const char* verb) {
 
 }  // namespace
 
-Machine::Machine(EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, VmmDriver driver)
+Machine::Machine(vmm::EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, VmmDriver driver)
     : loop_(loop), random_(random), config_(std::move(config)), group_files_(std::move(group_files)), driver_(std::move(driver)) {}
 
 Machine::~Machine() {

@@ -18,13 +18,13 @@
 #include <optional>
 #include <string>
 
-#include "plugins/microvm/machine/event_loop.hpp"
 #include "plugins/microvm/machine/machine_config.hpp"
 #include "plugins/microvm/machine/machine_image.hpp"
 #include "plugins/microvm/machine/vmm.hpp"
 #include "sdk/base/random.hpp"
 #include "sdk/session/tunnel/agent_messages.hpp"
 #include "sdk/session/tunnel/bridge.hpp"
+#include "sdk/vmm/event_loop.hpp"
 
 namespace harena::microvm {
 
@@ -44,7 +44,7 @@ class Machine {
   enum class State { starting, standby, running, paused, ended };
 
   /// `loop`, `random` outlive it. `group_files`: see VmmSpec.
-  Machine(EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, VmmDriver driver);
+  Machine(vmm::EventLoop& loop, RandomSource& random, MachineConfig config, std::vector<int> group_files, VmmDriver driver);
   ~Machine();
 
   /// Boots or starts from config.from, and serves the session endpoint when the guest is ready. Returns what create tells of it.
@@ -130,7 +130,7 @@ class Machine {
   }
   std::string path(const std::string& name) const { return config_.vm_dir + "/" + name; }
 
-  EventLoop& loop_;
+  vmm::EventLoop& loop_;
   RandomSource& random_;
   MachineConfig config_;
   std::vector<int> group_files_;

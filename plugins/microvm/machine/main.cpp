@@ -11,12 +11,12 @@
 #include <cstdio>
 #include <string_view>
 
-#include "plugins/microvm/machine/control_server.hpp"
 #include "plugins/microvm/machine/firecracker_vmm.hpp"
 #include "plugins/microvm/machine/machine.hpp"
 #include "plugins/microvm/machine/qemu_vmm.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/vmm/control_server.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -44,11 +44,11 @@ class Program {
   Status watch_reader();
   void write_end() const;
 
-  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<vmm::EventLoop> loop_;
   SystemRandom random_;
   MachineConfig config_;
   std::unique_ptr<Machine> machine_;
-  std::unique_ptr<ControlServer> control_;
+  std::unique_ptr<vmm::ControlServer> control_;
   bool leave_ = false;
 };
 
@@ -67,8 +67,8 @@ Status Program::begin(const std::string& config_path) {
   ::close(kOwnGroupFd);
   HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, config_path));
   HARENA_TRY(config_, MachineConfig::parse(text));
-  HARENA_TRY(loop_, EventLoop::make());
-  HARENA_TRY(control_, ControlServer::listen(*loop_, config_.run_dir + "/machine.sock"));
+  HARENA_TRY(loop_, vmm::EventLoop::make());
+  HARENA_TRY(control_, vmm::ControlServer::listen(*loop_, config_.run_dir + "/machine.sock"));
   machine_ = std::make_unique<Machine>(*loop_, random_, config_, std::move(groups),
                                        config_.vmm == "firecracker" ? firecracker_driver() : qemu_driver());
   HARENA_TRY(json told, machine_->start());
@@ -127,7 +127,7 @@ void Program::write_end() const {
 
 int Program::run(const std::string& config_path) {
   if (Status begun = begin(config_path); !begun.ok()) {
-    say(kReadyFd, {{"error", control_error(begun.error())}});
+    say(kReadyFd, {{"error", vmm::control_error(begun.error())}});
     return 1;
   }
   const auto something = [this] { return leave_ || control_->waiting() || machine_->state() == Machine::State::ended; };

@@ -1,128 +1,19 @@
 #include "plugins/microvm/machine/qemu_jail.hpp"
 
-#include <fcntl.h>
-#include <grp.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <filesystem>
-
 #include "plugins/microvm/machine/qemu_arguments.hpp"
-#include "sdk/base/unique_fd.hpp"
 
 namespace harena::microvm {
-namespace {
 
-namespace fs = std::filesystem;
-
-constexpr unsigned long kReadOnly = MS_RDONLY | MS_NOSUID;
-
-Status bind_mount(const std::string& from, const std::string& to, unsigned long flags) {
-  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0) return errno_error(errno, "binding " + from + " into a VMM's root");
-  if (::mount(nullptr, to.c_str(), nullptr, MS_BIND | MS_REMOUNT | flags, nullptr) != 0) return errno_error(errno, "restricting " + to);
-  return {};
-}
-
-Status bind_file(const std::string& from, const std::string& to, unsigned long flags) {
-  UniqueFd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (!file) return errno_error(errno, "making " + to);
-  return bind_mount(from, to, flags);
-}
-
-Status bind_folder(const std::string& root, const std::string& path) {
-  struct stat status{};
-  if (::lstat(path.c_str(), &status) != 0) return {};
-  std::error_code failed;
-  fs::create_directories(root + fs::path(path).parent_path().string(), failed);
-  if (S_ISLNK(status.st_mode)) {  // /lib -> usr/lib
-    fs::copy_symlink(path, root + path, failed);
-    return failed ? Status(errno_error(failed.value(), "copying the link " + path)) : Status();
-  }
-  fs::create_directories(root + path, failed);
-  return bind_mount(path, root + path, kReadOnly | MS_NODEV);
-}
-
-Status make_devices(const std::string& root, Accelerator accelerator) {
-  if (::mkdir((root + "/dev").c_str(), 0755) != 0) return errno_error(errno, "making /dev of a VMM's root");
-  for (const char* name : {"null", "zero", "urandom", "random"}) {
-    HARENA_TRY_STATUS(bind_file(std::string("/dev/") + name, root + "/dev/" + name, MS_NOSUID | MS_NOEXEC));
-  }
-  if (accelerator == Accelerator::kvm) return bind_file("/dev/kvm", root + "/dev/kvm", MS_NOSUID | MS_NOEXEC);
-  return {};
-}
-
-Status make_files(const std::string& root, const VmmSpec& spec) {
-  HARENA_TRY_STATUS(bind_file(spec.ram_path, root + kJailRam, MS_NOSUID | MS_NODEV | MS_NOEXEC));
-  if (spec.incoming) return {};
-  HARENA_TRY_STATUS(bind_file(spec.kernel, root + kJailKernel, kReadOnly | MS_NODEV | MS_NOEXEC));
-  return bind_file(spec.initramfs, root + kJailInitramfs, kReadOnly | MS_NODEV | MS_NOEXEC);
-}
-
-Status make_root(const VmmSpec& spec) {
-  const std::string& root = spec.jail_dir;
-  ::umask(022);  // its user looks at folders that root makes here
-  // Nothing that is mounted here is seen outside, and nothing of outside arrives.
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno_error(errno, "making mounts private");
-  if (::mount("vmm", root.c_str(), "tmpfs", MS_NOSUID, "size=1m,mode=0755") != 0) return errno_error(errno, "mounting a VMM's root");
-  for (const char* path : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/qemu", "/usr/share/seabios", "/etc/ld.so.cache"}) {
-    if (fs::is_regular_file(path)) {
-      ::mkdir((root + "/etc").c_str(), 0755);
-      HARENA_TRY_STATUS(bind_file(path, root + path, kReadOnly));
-    } else {
-      HARENA_TRY_STATUS(bind_folder(root, path));
-    }
-  }
-  if (!spec.firmware_dir.empty() && !fs::exists(root + spec.firmware_dir)) HARENA_TRY_STATUS(bind_folder(root, spec.firmware_dir));
-  std::error_code failed;
-  fs::create_directories(root + fs::path(spec.program).parent_path().string(), failed);
-  HARENA_TRY_STATUS(bind_file(spec.program, root + spec.program, kReadOnly | MS_NODEV));
-  HARENA_TRY_STATUS(make_devices(root, spec.accelerator));
-  return make_files(root, spec);
-}
-
-Status change_root(const std::string& root) {
-  if (::chdir(root.c_str()) != 0) return errno_error(errno, "entering a VMM's root");
-  // pivot_root(".", "."): the old root lies over the new one and is taken away (pivot_root(2), "new_root and put_old may be the same").
-  if (::syscall(SYS_pivot_root, ".", ".") != 0) return errno_error(errno, "pivot_root");
-  if (::umount2(".", MNT_DETACH) != 0) return errno_error(errno, "leaving the host's root");
-  if (::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, nullptr) != 0) return errno_error(errno, "closing a VMM's root");
-  return ::chdir("/") == 0 ? Status() : Status(errno_error(errno, "chdir"));
-}
-
-Status set_limit(__rlimit_resource which, rlim_t value) {
-  const rlimit limit{value, value};
-  return ::setrlimit(which, &limit) == 0 ? Status() : Status(errno_error(errno, "setrlimit"));
-}
-
-}  // namespace
-
-Status enter_jail(const VmmSpec& spec) {
-  if (::unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) != 0) return errno_error(errno, "unshare for a VMM");
-  HARENA_TRY_STATUS(make_root(spec));
-  return change_root(spec.jail_dir);
-}
-
-Status drop_rights(const VmmSpec& spec, pid_t parent) {
-  for (int group : spec.group_files) {
-    if (::write(group, "0", 1) != 1) return errno_error(errno, "joining a cgroup");
-  }
-  HARENA_TRY_STATUS(set_limit(RLIMIT_CORE, 0));
-  HARENA_TRY_STATUS(set_limit(RLIMIT_NOFILE, 512));
-  HARENA_TRY_STATUS(set_limit(RLIMIT_MEMLOCK, 0));
-  if (::setgroups(0, nullptr) != 0 || ::setresgid(spec.uid, spec.uid, spec.uid) != 0 || ::setresuid(spec.uid, spec.uid, spec.uid) != 0) {
-    return errno_error(errno, "becoming the user of a VMM");
-  }
-  // After the change of user, which clears it; the parent may have died before.
-  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno_error(errno, "prctl");
-  if (::getppid() != parent) return make_error(ErrorCode::cancelled, "the machine's process ended");
-  return {};
+vmm::JailSpec qemu_jail(const VmmSpec& spec) {
+  vmm::JailSpec jail{.root_dir = spec.jail_dir, .program = spec.program, .folders = vmm::qemu_folders(), .uid = spec.uid,
+                     .group_files = spec.group_files};
+  if (!spec.firmware_dir.empty()) jail.folders.push_back(spec.firmware_dir);
+  if (spec.accelerator == Accelerator::kvm) jail.devices.push_back("kvm");
+  jail.files.push_back({spec.ram_path, kJailRam, true});
+  if (spec.incoming) return jail;
+  jail.files.push_back({spec.kernel, kJailKernel});
+  jail.files.push_back({spec.initramfs, kJailInitramfs});
+  return jail;
 }
 
 }  // namespace harena::microvm

@@ -12,16 +12,13 @@
 
 #include "plugins/microvm/machine/qemu_arguments.hpp"
 #include "plugins/microvm/machine/qemu_jail.hpp"
-#include "plugins/microvm/machine/qmp_client.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/vmm/qmp_client.hpp"
 
 namespace harena::microvm {
 namespace {
 
-constexpr int kFirstFd = 3;
-/// Where the child puts descriptors aside before it numbers them: above all that are passed.
-constexpr int kAsideFd = 400;
 /// The file descriptor sets above those of the command line.
 constexpr int kOverlaySet = 1000;
 constexpr int kStateSet = 2000;
@@ -47,12 +44,12 @@ Result<UniqueFd> open_file(const std::string& path, int flags) {
 struct Launch {
   const VmmSpec& spec;
   std::vector<UniqueFd> owned;
-  std::vector<int> passed;  // in order: become kFirstFd, kFirstFd + 1 ...
+  std::vector<int> passed;  // in order: numbered from vmm::kFirstPassedFd on
   QemuDescriptors numbers;
 
   int pass(int fd) {
     passed.push_back(fd);
-    return kFirstFd + static_cast<int>(passed.size()) - 1;
+    return vmm::kFirstPassedFd + static_cast<int>(passed.size()) - 1;
   }
 };
 
@@ -71,42 +68,9 @@ Status open_disks(Launch& launch) {
   return {};
 }
 
-[[noreturn]] void child_fails(int log, const Error& error) {
-  const std::string text = error.describe() + "\n";
-  (void)!::write(log, text.data(), text.size());
-  ::_exit(127);
-}
-
-/// dup2 to the numbers that the command line names; everything else is CLOEXEC.
-void number_descriptors(const std::vector<int>& passed) {
-  std::vector<int> aside;
-  for (int fd : passed) aside.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, kAsideFd));
-  for (std::size_t i = 0; i < aside.size(); ++i) ::dup2(aside[i], kFirstFd + static_cast<int>(i));
-}
-
-[[noreturn]] void run_child(const Launch& launch, const std::vector<std::string>& arguments, int log, int null, pid_t parent) {
-  ::setsid();
-  ::dup2(null, 0);
-  ::dup2(log, 1);
-  ::dup2(log, 2);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
-  if (Status jailed = enter_jail(launch.spec); !jailed.ok()) child_fails(2, jailed.error());
-  if (Status dropped = drop_rights(launch.spec, parent); !dropped.ok()) child_fails(2, dropped.error());
-  number_descriptors(launch.passed);
-  std::vector<char*> argv = {const_cast<char*>(launch.spec.program.c_str())};
-  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  char* environment[] = {const_cast<char*>("PATH=/nowhere"), const_cast<char*>("LC_ALL=C"), nullptr};
-  ::execve(launch.spec.program.c_str(), argv.data(), environment);
-  child_fails(2, errno_error(errno, "executing " + launch.spec.program));
-}
-
 class QemuVmm final : public Vmm {
  public:
-  QemuVmm(EventLoop& loop, const VmmSpec& spec) : loop_(loop), log_path_(spec.log_path) {
+  QemuVmm(vmm::EventLoop& loop, const VmmSpec& spec) : loop_(loop), log_path_(spec.log_path) {
     for (std::size_t i = 0; i < spec.disks.size(); ++i) {
       Disk disk{spec.disks[i].serial, {}};
       for (std::size_t file = 0; file < spec.disks[i].files.size(); ++file) disk.nodes.push_back(disk_node(i, file));
@@ -146,27 +110,28 @@ class QemuVmm final : public Vmm {
   Error with_log(Error error);
   void reap(int options);
 
-  EventLoop& loop_;
+  vmm::EventLoop& loop_;
   std::vector<Disk> disks_;
   std::string log_path_;
   pid_t pid_ = -1;
   UniqueFd pidfd_;
   UniqueFd channel_;
   UniqueFd console_;
-  std::unique_ptr<QmpClient> qmp_;
+  std::unique_ptr<vmm::QmpClient> qmp_;
   std::string ended_;
   int overlays_ = 0;
   int states_ = 0;
 };
 
 Status QemuVmm::fork_child(const Launch& launch, int log) {
+  const auto jail = qemu_jail(launch.spec);
   const auto arguments = qemu_arguments(launch.spec, launch.numbers);
   HARENA_TRY(UniqueFd null, open_file("/dev/null", O_RDWR));
   const pid_t self = ::getpid();
   // This process is small and single-threaded: a fork copies little, and the child may use the heap.
   pid_ = ::fork();
   if (pid_ < 0) return errno_error(errno, "fork of a VMM");
-  if (pid_ == 0) run_child(launch, arguments, log, null.get(), self);
+  if (pid_ == 0) vmm::exec_in_jail({jail, arguments, launch.passed, null.get(), log, self});
   pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   if (!pidfd_) return errno_error(errno, "pidfd_open");
   return {};
@@ -181,7 +146,7 @@ Status QemuVmm::start(const VmmSpec& spec, std::int64_t deadline_ns) {
   launch.numbers.channel = launch.pass(channel.theirs.get());
   launch.numbers.console = launch.pass(console.theirs.get());
   HARENA_TRY_STATUS(open_disks(launch));
-  if (launch.passed.size() + kFirstFd > kAsideFd) return make_error(ErrorCode::invalid_argument, "too many disks");
+  if (launch.passed.size() > vmm::kMostPassedFds) return make_error(ErrorCode::invalid_argument, "too many disks");
   HARENA_TRY(UniqueFd log, open_file(spec.log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND));
   HARENA_TRY_STATUS(fork_child(launch, log.get()));
   launch.owned.clear();
@@ -190,7 +155,7 @@ Status QemuVmm::start(const VmmSpec& spec, std::int64_t deadline_ns) {
   console.theirs.reset();
   channel_ = std::move(channel.ours);
   console_ = std::move(console.ours);
-  auto client = QmpClient::start(loop_, std::move(qmp.ours), deadline_ns);
+  auto client = vmm::QmpClient::start(loop_, std::move(qmp.ours), deadline_ns);
   if (!client.ok()) return with_log(std::move(client).error());
   qmp_ = std::move(*client);
   return spec.disk_limits.any() ? limit_disks(spec, deadline_ns) : Status();
@@ -320,7 +285,7 @@ Status QemuVmm::flatten(const std::string& serial, std::int64_t deadline_ns) {
 
 }  // namespace
 
-Result<std::unique_ptr<Vmm>> launch_qemu(EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns) {
+Result<std::unique_ptr<Vmm>> launch_qemu(vmm::EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns) {
   auto vmm = std::make_unique<QemuVmm>(loop, spec);
   HARENA_TRY_STATUS(vmm->start(spec, deadline_ns));
   return std::unique_ptr<Vmm>(std::move(vmm));

@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <functional>
 
-#include "plugins/microvm/machine/event_loop.hpp"
+#include "sdk/vmm/event_loop.hpp"
 
 namespace harena::microvm {
 
 class Ticker {
  public:
-  explicit Ticker(EventLoop& loop) : loop_(loop) {}
+  explicit Ticker(vmm::EventLoop& loop) : loop_(loop) {}
   ~Ticker() { stop(); }
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
@@ -41,7 +41,7 @@ class Ticker {
   bool running() const { return static_cast<bool>(timer_); }
 
  private:
-  EventLoop& loop_;
+  vmm::EventLoop& loop_;
   UniqueFd timer_;
 };
 

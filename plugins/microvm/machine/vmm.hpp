@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/microvm/machine/event_loop.hpp"
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
+#include "sdk/vmm/event_loop.hpp"
 
 namespace harena::microvm {
 
@@ -124,7 +124,7 @@ class Vmm {
 struct VmmDriver {
   VmmTraits traits;
   std::string command_line;  // of the guest's kernel: its console, how it ends, where its agent finds the channel
-  std::function<Result<std::unique_ptr<Vmm>>(EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns)> launch;
+  std::function<Result<std::unique_ptr<Vmm>>(vmm::EventLoop& loop, const VmmSpec& spec, std::int64_t deadline_ns)> launch;
 };
 
 }  // namespace harena::microvm

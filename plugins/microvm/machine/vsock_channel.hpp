@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kGuestPort = 1021;
 class VsockChannel {
  public:
   /// `folder` holds Firecracker's socket `name`.
-  VsockChannel(EventLoop& loop, UniqueFd folder, std::string name, std::uint32_t port)
+  VsockChannel(vmm::EventLoop& loop, UniqueFd folder, std::string name, std::uint32_t port)
       : loop_(loop), folder_(std::move(folder)), name_(std::move(name)), port_(port), ticker_(loop) {}
   ~VsockChannel();
   VsockChannel(const VsockChannel&) = delete;
@@ -34,7 +34,7 @@ class VsockChannel {
   void drop();
   void deliver();
 
-  EventLoop& loop_;
+  vmm::EventLoop& loop_;
   UniqueFd folder_;
   std::string name_;
   std::uint32_t port_;

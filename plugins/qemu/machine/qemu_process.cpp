@@ -16,9 +16,6 @@
 namespace harena::qemu {
 namespace {
 
-constexpr int kFirstFd = 3;
-/// Where the child puts descriptors aside before it numbers them: above all that are passed.
-constexpr int kAsideFd = 300;
 constexpr std::size_t kShownLogBytes = 600;
 
 Result<UniqueFd> open_file(const std::string& path, int flags) {
@@ -29,12 +26,12 @@ Result<UniqueFd> open_file(const std::string& path, int flags) {
 
 /// What the child needs, all made before the fork.
 struct Launch {
-  std::vector<UniqueFd> owned;  // in order: become kFirstFd, kFirstFd + 1 ...
+  std::vector<UniqueFd> owned;  // in order: numbered from vmm::kFirstPassedFd on
   QemuDescriptors numbers;
 
   int pass(UniqueFd fd) {
     owned.push_back(std::move(fd));
-    return kFirstFd + static_cast<int>(owned.size()) - 1;
+    return vmm::kFirstPassedFd + static_cast<int>(owned.size()) - 1;
   }
   Status pass_file(const std::string& path, int flags, int& number) {
     if (path.empty()) return {};
@@ -75,31 +72,6 @@ vmm::JailSpec jail_of(const MachineConfig& config, const std::vector<int>& group
   return jail;
 }
 
-[[noreturn]] void child_fails(const Error& error) {
-  const std::string text = error.describe() + "\n";
-  (void)!::write(2, text.data(), text.size());
-  ::_exit(127);
-}
-
-[[noreturn]] void run_child(const vmm::JailSpec& jail, const std::vector<std::string>& arguments, const Launch& launch, int log, int null, pid_t parent) {
-  ::setsid();
-  ::dup2(null, 0);
-  ::dup2(log, 1);
-  ::dup2(log, 2);
-  ::signal(SIGPIPE, SIG_DFL);
-  if (Status jailed = vmm::enter_jail(jail); !jailed.ok()) child_fails(jailed.error());
-  if (Status dropped = vmm::drop_rights(jail, parent); !dropped.ok()) child_fails(dropped.error());
-  std::vector<int> aside;
-  for (const auto& fd : launch.owned) aside.push_back(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kAsideFd));
-  for (std::size_t i = 0; i < aside.size(); ++i) ::dup2(aside[i], kFirstFd + static_cast<int>(i));
-  std::vector<char*> argv = {const_cast<char*>(jail.program.c_str())};
-  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  char* environment[] = {const_cast<char*>("PATH=/nowhere"), const_cast<char*>("LC_ALL=C"), nullptr};
-  ::execve(jail.program.c_str(), argv.data(), environment);
-  child_fails(errno_error(errno, "executing " + jail.program));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<QemuProcess>> QemuProcess::start(vmm::EventLoop& loop, const MachineConfig& config, const std::vector<int>& group_files,
@@ -114,11 +86,13 @@ Result<std::unique_ptr<QemuProcess>> QemuProcess::start(vmm::EventLoop& loop, co
   HARENA_TRY(UniqueFd null, open_file("/dev/null", O_RDWR));
   const auto jail = jail_of(config, group_files);
   const auto arguments = qemu_arguments(config, launch.numbers);
+  std::vector<int> passed;
+  for (const auto& fd : launch.owned) passed.push_back(fd.get());
   const pid_t self = ::getpid();
   // This process is small and single-threaded: a fork copies little, and the child may use the heap.
   made->pid_ = ::fork();
   if (made->pid_ < 0) return errno_error(errno, "fork of QEMU");
-  if (made->pid_ == 0) run_child(jail, arguments, launch, log.get(), null.get(), self);
+  if (made->pid_ == 0) vmm::exec_in_jail({jail, arguments, passed, null.get(), log.get(), self});
   made->pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, made->pid_, 0)));
   if (!made->pidfd_) return errno_error(errno, "pidfd_open");
   launch.owned.clear();
