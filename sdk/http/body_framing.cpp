@@ -71,11 +71,10 @@ Status BodyWriter::count(std::size_t bytes) {
 }
 
 /// `bytes` as the framing has them, between what else goes out with them.
-Task<Status> BodyWriter::write_framed(std::string_view before, std::span<const std::byte> bytes, std::string_view after) {
+Task<Status> BodyWriter::write_framed(std::string head, std::span<const std::byte> bytes, std::string_view after) {
   const bool dropped = bytes.empty() || kind_ == BodyKind::none;
   const bool chunk = !dropped && kind_ == BodyKind::chunked;
   std::array<char, 20> space;
-  std::string head(before);
   if (chunk) head += chunk_header(bytes.size(), space);
   std::string tail(chunk ? kCrlf : std::string_view());
   tail += after;
@@ -91,9 +90,9 @@ Task<Status> BodyWriter::write(std::span<const std::byte> bytes) {
   co_return co_await stream_.write(bytes);
 }
 
-Task<Status> BodyWriter::write_behind(std::string_view head, std::span<const std::byte> bytes) {
+Task<Status> BodyWriter::write_behind(std::string head, std::span<const std::byte> bytes) {
   HARENA_CO_TRY_STATUS(count(bytes.size()));
-  co_return co_await write_framed(head, bytes, {});
+  co_return co_await write_framed(std::move(head), bytes, {});
 }
 
 Task<Status> BodyWriter::finish(const Headers& trailers) {
@@ -106,13 +105,14 @@ Task<Status> BodyWriter::finish(const Headers& trailers) {
   co_return co_await stream_.write(bytes_of(last));
 }
 
-Task<Status> BodyWriter::finish_with(std::span<const std::byte> bytes, const Headers& trailers) {
+Task<Status> BodyWriter::finish_with(std::span<const std::byte> bytes) {
+  const Headers none;
   if (kind_ == BodyKind::chunked) {
-    const auto last = last_chunk(trailers);
+    const auto last = last_chunk(none);
     co_return co_await write_framed({}, bytes, last);
   }
   HARENA_CO_TRY_STATUS(co_await write(bytes));
-  co_return co_await finish(trailers);
+  co_return co_await finish(none);
 }
 
 }  // namespace harena::http

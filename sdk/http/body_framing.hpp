@@ -33,16 +33,16 @@ class BodyWriter {
   /// announced: failed_precondition, nothing is written.
   Task<Status> write(std::span<const std::byte> bytes);
   /// The same with a message's head in front, in one piece.
-  Task<Status> write_behind(std::string_view head, std::span<const std::byte> bytes);
+  Task<Status> write_behind(std::string head, std::span<const std::byte> bytes);
   /// Trailers go only with `chunked`; elsewhere they are dropped. Fewer bytes than announced:
   /// failed_precondition, and the connection can only be closed.
   Task<Status> finish(const Headers& trailers);
   /// write() and finish() in one piece.
-  Task<Status> finish_with(std::span<const std::byte> bytes, const Headers& trailers);
+  Task<Status> finish_with(std::span<const std::byte> bytes);
 
  private:
   Status count(std::size_t bytes);
-  Task<Status> write_framed(std::string_view before, std::span<const std::byte> bytes, std::string_view after);
+  Task<Status> write_framed(std::string head, std::span<const std::byte> bytes, std::string_view after);
 
   ByteStream& stream_;
   BodyKind kind_;

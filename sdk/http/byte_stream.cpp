@@ -10,6 +10,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kBlockBytes = 64 * 1024;
+/// Parts up to this size together are copied into one.
+constexpr std::size_t kMaxJoinedBytes = 16 * 1024;
 
 class PrefixedStream final : public ByteStream {
  public:
@@ -136,7 +138,16 @@ Task<void> part_from(ByteStream& stream) {
 
 }  // namespace
 
+// Small ones as one piece: over TLS each write is a record and a packet of its own.
 Task<Status> ByteStream::write_parts(std::span<const std::span<const std::byte>> parts) {
+  std::vector<std::byte> joined;
+  std::size_t total = 0;
+  for (const auto part : parts) total += part.size();
+  if (total <= kMaxJoinedBytes) {
+    for (const auto part : parts) joined.insert(joined.end(), part.begin(), part.end());
+    if (joined.empty()) co_return ok_status();
+    co_return co_await write(joined);
+  }
   for (const auto part : parts) {
     if (part.empty()) continue;
     HARENA_CO_TRY_STATUS(co_await write(part));

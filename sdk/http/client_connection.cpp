@@ -60,8 +60,8 @@ Task<Status> ClientConnection::send_head(ClientHead head) {
 Task<Status> ClientConnection::send_whole(ClientHead head, std::string_view body) {
   head.body = body.empty() ? BodyKind::none : BodyKind::length;
   head.length = body.size();
-  HARENA_CO_TRY(const auto bytes, begin_message(head));
-  auto status = co_await writer_->write_behind(bytes, std::as_bytes(std::span(body)));
+  HARENA_CO_TRY(auto bytes, begin_message(head));
+  auto status = co_await writer_->write_behind(std::move(bytes), std::as_bytes(std::span(body)));
   failed_ = failed_ || !status.ok();
   sent_ = status.ok();
   co_return status;

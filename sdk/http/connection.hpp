@@ -70,7 +70,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   Task<Status> finish(const Headers& trailers) override;
   Task<Status> begin_with(int status, const Headers& headers, std::optional<std::uint64_t> length,
                           std::span<const std::byte> first) override;
-  Task<Status> finish_with(std::span<const std::byte> last, const Headers& trailers) override;
+  Task<Status> finish_with(std::span<const std::byte> last) override;
   Task<Result<std::unique_ptr<ByteStream>>> upgrade(int status, const Headers& headers) override;
   void set_reason(std::string reason) override { reason_ = std::move(reason); }
   void set_last_words(std::string text) override;

@@ -11,9 +11,6 @@
 namespace harena::http {
 namespace {
 
-// Answers up to this size are copied behind their head and sent as one piece.
-constexpr std::size_t kMaxJoinedBytes = 16 * 1024;
-
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 
 // What a 304 says of the length is the representation's, which isn't sent.
@@ -76,12 +73,8 @@ Task<Status> Connection::send(int status, const Headers& headers, std::string_vi
   // A body that nobody will read: the client must not send its next request behind it. (What never became a request has no
   // body to ask about, and isn't kept alive.)
   if (keep_alive_ && !reader_->done() && body_length().value_or(kMaxDiscardedBytes + 1) > kMaxDiscardedBytes) keep_alive_ = false;
-  auto head = answer_head(status, headers, body_kind(status, true), body.size());
+  const auto head = answer_head(status, headers, body_kind(status, true), body.size());
   if (head_only_ || has_no_body(status)) body = {};
-  if (body.size() <= kMaxJoinedBytes) {
-    head += body;
-    body = {};
-  }
   const std::array<std::span<const std::byte>, 2> parts = {std::as_bytes(std::span(head)),
                                                            std::as_bytes(std::span(body))};
   co_return co_await guarded_write([&] { return stream_->write_parts(parts); });
@@ -109,12 +102,12 @@ Task<Status> Connection::finish(const Headers& trailers) {
 
 Task<Status> Connection::begin_with(int status, const Headers& headers, std::optional<std::uint64_t> length,
                                     std::span<const std::byte> first) {
-  const auto head = begin_head(status, headers, length);
-  co_return co_await guarded_write([&] { return body_writer_->write_behind(head, first); });
+  auto head = begin_head(status, headers, length);
+  co_return co_await guarded_write([&] { return body_writer_->write_behind(std::move(head), first); });
 }
 
-Task<Status> Connection::finish_with(std::span<const std::byte> last, const Headers& trailers) {
-  co_return co_await guarded_write([&] { return body_writer_->finish_with(last, trailers); });
+Task<Status> Connection::finish_with(std::span<const std::byte> last) {
+  co_return co_await guarded_write([&] { return body_writer_->finish_with(last); });
 }
 
 Task<Result<std::unique_ptr<ByteStream>>> Connection::upgrade(int status, const Headers& headers) {

@@ -29,9 +29,10 @@ Task<Status> ResponseSink::begin_with(int status, const Headers& headers, std::o
   co_return co_await write(first);
 }
 
-Task<Status> ResponseSink::finish_with(std::span<const std::byte> last, const Headers& trailers) {
+Task<Status> ResponseSink::finish_with(std::span<const std::byte> last) {
+  const Headers none;
   HARENA_CO_TRY_STATUS(co_await write(last));
-  co_return co_await finish(trailers);
+  co_return co_await finish(none);
 }
 
 Status ResponseWriter::enter(State required, State next, const char* verb) {
@@ -113,8 +114,7 @@ Task<Status> ResponseWriter::begin_with(int status, Headers headers, std::option
 
 Task<Status> ResponseWriter::finish_with(std::span<const std::byte> last) {
   HARENA_CO_TRY_STATUS(enter(State::streaming, State::done, "finish"));
-  const Headers none;
-  co_return co_await sink_.finish_with(last, none);
+  co_return co_await sink_.finish_with(last);
 }
 
 Task<Result<std::unique_ptr<ByteStream>>> ResponseWriter::upgrade(std::string protocol, Headers headers) {

@@ -36,7 +36,7 @@ class ResponseSink {
   /// begin() and write(), write() and finish(): in one piece where the sink can.
   virtual Task<Status> begin_with(int status, const Headers& headers, std::optional<std::uint64_t> length,
                                   std::span<const std::byte> first);
-  virtual Task<Status> finish_with(std::span<const std::byte> last, const Headers& trailers);
+  virtual Task<Status> finish_with(std::span<const std::byte> last);
   /// A head, after which the connection is a stream of bytes.
   virtual Task<Result<std::unique_ptr<ByteStream>>> upgrade(int status, const Headers& headers) = 0;
   /// See ResponseWriter. A sink that has no such thing drops it.

@@ -43,8 +43,8 @@ Task<Status> FirstEnvelope::finish(const Headers& trailers) {
   co_return co_await inner_.finish(trailers);
 }
 
-Task<Status> FirstEnvelope::finish_with(std::span<const std::byte> last, const Headers& trailers) {
-  if (held_ || dropped_ || !trailers.empty()) co_return co_await ResponseSink::finish_with(last, trailers);
+Task<Status> FirstEnvelope::finish_with(std::span<const std::byte> last) {
+  if (held_ || dropped_) co_return co_await ResponseSink::finish_with(last);
   co_return co_await inner_.finish_with(last);
 }
 

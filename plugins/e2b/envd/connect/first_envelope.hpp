@@ -23,7 +23,7 @@ class FirstEnvelope final : public http::ResponseSink {
   http::Task<Status> begin(int status, const http::Headers& headers, std::optional<std::uint64_t> length) override;
   http::Task<Status> write(std::span<const std::byte> bytes) override;
   http::Task<Status> finish(const http::Headers& trailers) override;
-  http::Task<Status> finish_with(std::span<const std::byte> last, const http::Headers& trailers) override;
+  http::Task<Status> finish_with(std::span<const std::byte> last) override;
   http::Task<Result<std::unique_ptr<http::ByteStream>>> upgrade(int status, const http::Headers& headers) override;
   void set_reason(std::string reason) override { (void)inner_.set_reason(std::move(reason)); }
   void set_last_words(std::string text) override { inner_.set_last_words(std::move(text)); }

@@ -21,6 +21,7 @@ class CorsSink final : public http::ResponseSink {
   http::Task<Status> finish(const http::Headers& trailers) override { return inner_.finish(trailers); }
   http::Task<Status> begin_with(int status, const http::Headers& headers, std::optional<std::uint64_t> length,
                                 std::span<const std::byte> first) override;
+  http::Task<Status> finish_with(std::span<const std::byte> last) override { return inner_.finish_with(last); }
   http::Task<Result<std::unique_ptr<http::ByteStream>>> upgrade(int status, const http::Headers& headers) override;
   void set_reason(std::string reason) override { (void)inner_.set_reason(std::move(reason)); }
   void set_last_words(std::string text) override { inner_.set_last_words(std::move(text)); }
