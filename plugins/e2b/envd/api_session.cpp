@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "plugins/e2b/envd/refusal_reason.hpp"
 #include "sdk/http/error.hpp"
 
 namespace harena::e2b {
@@ -65,12 +66,7 @@ Task<Result<std::string>> ApiSession::read_all() {
 Task<Error> ApiSession::error_of(const http::ResponseHead& head) {
   auto body = co_await read_all();
   const std::string text = body ? *body : std::string();
-  const auto document = json::parse(text, nullptr, false);
-  if (document.is_object() && document.contains("error") && document["error"].is_object()) {
-    const auto& error = document["error"];
-    const auto details = error.value("details", json::object());
-    if (details.is_object()) reason_ = details.value("reason", "");
-  }
+  reason_ = refusal_reason(text);
   co_return http::parse_error(head.status, text);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugins/e2b/envd/refusal_reason.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/http/task.hpp"
 
@@ -25,11 +26,7 @@ bool is_name(const std::string& name) {
 
 /// Nothing listens there: a template without an interpreter.
 bool is_port_closed(const http::FetchResponse& answer) {
-  if (answer.status != 502) return false;
-  const auto document = json::parse(answer.body, nullptr, false);
-  if (!document.is_object()) return false;
-  const json::json_pointer reason("/error/details/reason");
-  return document.contains(reason) && document.at(reason) == "port_closed";
+  return answer.status == 502 && refusal_reason(answer.body) == "port_closed";
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 
 #include "plugins/e2b/envd/http/rest_answer.hpp"
 #include "plugins/e2b/envd/http/signature.hpp"
+#include "plugins/e2b/envd/refusal_reason.hpp"
 
 namespace harena::e2b {
 
 namespace asio = boost::asio;
 using http::Task;
-using nlohmann::json;
 
 namespace {
 
@@ -34,12 +34,6 @@ http::BodyKind body_kind(const http::Request& request) {
   const bool announced = *length > 0 || request.headers().contains("Content-Length");
   return announced ? http::BodyKind::length : http::BodyKind::none;
 }
-
-/// The API's own refusal, if the answer is one: the reason ("port_closed", "bad_answer"), and the body as it came.
-struct Refusal {
-  std::string reason;
-  std::string body;
-};
 
 class Forward {
  public:
@@ -109,13 +103,7 @@ class Forward {
 
   Task<Status> relay_refusal(http::ResponseHead head, bool& closed) {
     HARENA_CO_TRY(const auto body, co_await connection_.read_all(kMaxErrorBytes));
-    const auto document = json::parse(body, nullptr, false);
-    std::string reason;
-    if (document.is_object() && document.contains("error") && document["error"].is_object()) {
-      const auto details = document["error"].value("details", json::object());
-      if (details.is_object()) reason = details.value("reason", "");
-    }
-    closed = reason == "port_closed";
+    closed = refusal_reason(body) == "port_closed";
     if (closed) co_return ok_status();
     http::remove_hop_by_hop(head.headers);
     co_return co_await call_.response.send(502, std::move(head.headers), body);
