@@ -7,6 +7,7 @@
 
 #include "guest/network.hpp"
 #include "guest/root_tree.hpp"
+#include "sdk/base/signal_mask.hpp"
 #include "sdk/session/hello.hpp"
 #include "sdk/support/id_range.hpp"
 #include "sdk/support/packets.hpp"
@@ -30,7 +31,7 @@ Status build(const InitContext& context) {
 }  // namespace
 
 void run_init(const InitContext& context) {
-  block_signals_of_init();
+  block_all_signals();
   auto status = build(context);
   if (!status.ok()) {
     (void)send_packet(context.report, "E" + session::encode_error(status.error()));

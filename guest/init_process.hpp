@@ -7,7 +7,6 @@
 #include <linux/filter.h>
 
 #include <span>
-#include <vector>
 
 #include "sdk/session/tunnel/agent_messages.hpp"
 #include "sdk/support/namespace_holder.hpp"

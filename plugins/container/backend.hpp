@@ -119,7 +119,6 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
                                const Granted& granted, const FrozenLayers& frozen);
   /// What a sandbox has before the launcher is asked. Undone by remove(id), at whatever step it failed.
   struct Prepared {
-    std::uint32_t first_id = 0;
     SandboxState state;
     SandboxGroups groups;
     SandboxDisk disk;

@@ -183,17 +183,13 @@ Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine,
 
 Result<ContainerBackend::Prepared> ContainerBackend::prepare(Engine& engine, const std::string& id, Plan& plan, const Blank* blank) {
   Prepared ready;
-  if (blank != nullptr) {
-    ready.first_id = blank->first_id;
-  } else {
-    HARENA_TRY(ready.first_id, acquire_range(engine));
-  }
-  HARENA_TRY(ready.state, claim(id, plan.request, ready.first_id));
-  plan.wanted.first_id = ready.first_id;
+  HARENA_TRY(const auto first_id, blank != nullptr ? Result(blank->first_id) : acquire_range(engine));
+  HARENA_TRY(ready.state, claim(id, plan.request, first_id));
+  plan.wanted.first_id = first_id;
   HARENA_TRY(auto limits, limits_here(engine, plan.parameters, ready.state.state_dir));
   limits.account_cpu = !plan.wanted.lxcfs.empty();
   HARENA_TRY(ready.groups, groups_for(engine, id, limits, blank));
-  HARENA_TRY_STATUS(make_folders(ready.state.state_dir, ready.first_id));
+  HARENA_TRY_STATUS(make_folders(ready.state.state_dir, first_id));
   HARENA_TRY(ready.disk, make_disk(engine, plan.parameters, ready.state, ready.groups.missing));
   HARENA_TRY_STATUS(prepare_root(id, plan, ready));
   HARENA_TRY(ready.cpus, cpus_for(id, plan.parameters));
@@ -241,7 +237,7 @@ Result<json> ContainerBackend::make(const Call& call, Engine& engine, const std:
   HARENA_TRY_STATUS(publish(call, engine, id, ready.state));
   const json details = {{"init_pid", made.init.pid},
                         {"cgroup", path_of(ready.groups.v2)},
-                        {"first_id", ready.first_id},
+                        {"first_id", ready.state.first_id},
                         {"user", user},
                         {"weakened", plan.granted.uses},
                         {"missing_limits", ready.groups.missing},

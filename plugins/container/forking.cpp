@@ -120,8 +120,7 @@ Result<ContainerBackend::FrozenSource> ContainerBackend::freeze_source(const Cal
     HARENA_TRY_STATUS(layers.add_user(root.record().now.frozen, pin));
     return FrozenSource{root.record().now.frozen, "shared", 0};
   }
-  const bool counted = engine.disks->counted({state.state_dir, state.first_id});
-  if (!idle || counted || state.layer_paths.empty()) return copy_source(call, state, root, pin);
+  if (!idle || state.layer_paths.empty() || engine.disks->counted({state.state_dir, state.first_id})) return copy_source(call, state, root, pin);
   HARENA_TRY_STATUS(root.freeze(pin, [&call] { return call.check(); }));
   HARENA_TRY_STATUS(layers.add_user(root.record().now.frozen, pin));
   return FrozenSource{root.record().now.frozen, "frozen", 0};

@@ -85,7 +85,7 @@ Result<json> E2bFrontend::start(const Call&) {
   if (running()) return make_error(ErrorCode::failed_precondition, "it has been started already");
   auto made = std::make_shared<Running>(settings_);
   HARENA_TRY_STATUS(made->open(host_));
-  const std::string url = frontend::url_of(settings_, made->settings.port);
+  const std::string url = frontend::url_of(made->settings);
   json addresses = json::array();
   if (!settings_.public_url.empty()) addresses.push_back(settings_.public_url);  // first: what clients use
   addresses.push_back(url);

@@ -72,7 +72,7 @@ Result<json> McpFrontend::start(const Call&) {
   HARENA_TRY(auto catalog, Catalog::make());
   auto made = std::make_shared<Running>(settings_, std::move(catalog));
   HARENA_TRY_STATUS(made->open(host_));
-  const auto url = frontend::url_of(settings_, made->settings.port);
+  const auto url = frontend::url_of(made->settings);
   std::lock_guard lock(mutex_);
   running_ = std::move(made);
   json addresses = json::array({url + "/mcp"});

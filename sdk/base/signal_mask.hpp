@@ -3,8 +3,8 @@
 
 namespace harena {
 
-/// For the beginning of a thread that a library or plugin makes: it must neither run the program's handlers nor swallow what the program
-/// waits for.
+/// Of the calling thread. For the beginning of one that a library or plugin makes: it must neither run the program's handlers nor swallow what
+/// the program waits for. And for an init, which has one thread and no handlers.
 void block_all_signals();
 
 }  // namespace harena

@@ -1,8 +1,8 @@
 #include "sdk/frontend/listener.hpp"
 
-#include <charconv>
 #include <utility>
 
+#include "sdk/base/text.hpp"
 #include "sdk/http/tls.hpp"
 
 namespace harena::frontend {
@@ -13,15 +13,11 @@ namespace {
 
 Status parse_address(const std::string& text, const std::string& example, Listen& out) {
   const auto colon = text.rfind(':');
-  const auto port_text = colon == std::string::npos ? std::string() : text.substr(colon + 1);
-  unsigned port = 0;
-  const auto [end, problem] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-  if (port_text.empty() || problem != std::errc() || end != port_text.data() + port_text.size() || port > 65'535) {
-    return make_error(ErrorCode::invalid_argument, "listen is '" + text + "'; ADDRESS:PORT is right, such as " + example);
-  }
+  const auto port = parse_int(colon == std::string::npos ? "" : text.substr(colon + 1), 0, 65'535, "port");
+  if (!port.ok()) return make_error(ErrorCode::invalid_argument, "listen is '" + text + "'; ADDRESS:PORT is right, such as " + example);
   out.host = text.substr(0, colon);
   if (out.host.size() > 2 && out.host.front() == '[' && out.host.back() == ']') out.host = out.host.substr(1, out.host.size() - 2);
-  out.port = static_cast<std::uint16_t>(port);
+  out.port = static_cast<std::uint16_t>(*port);
   return ok_status();
 }
 
@@ -49,9 +45,9 @@ Result<std::unique_ptr<http::Server>> start_server(http::IoThreads& io, const Li
   return http::Server::start(io, std::move(options), std::move(handler));
 }
 
-std::string url_of(const Listen& listen, std::uint16_t port) {
+std::string url_of(const Listen& listen) {
   const bool is_v6 = listen.host.find(':') != std::string::npos;
-  const auto address = (is_v6 ? "[" + listen.host + "]" : listen.host) + ":" + std::to_string(port);
+  const auto address = (is_v6 ? "[" + listen.host + "]" : listen.host) + ":" + std::to_string(listen.port);
   return (listen.tls_cert.empty() ? "http://" : "https://") + address;
 }
 

@@ -27,7 +27,7 @@ Result<Listen> parse_listen(const nlohmann::json& document, const std::string& f
 /// Errors: those of the TLS files, and of taking the address.
 Result<std::unique_ptr<http::Server>> start_server(http::IoThreads& io, const Listen& listen, http::Handler handler);
 
-/// "http://127.0.0.1:7400", "https://[::1]:7400". `port`: the one that was taken.
-std::string url_of(const Listen& listen, std::uint16_t port);
+/// "http://127.0.0.1:7400", "https://[::1]:7400", once the port is the one that was taken.
+std::string url_of(const Listen& listen);
 
 }  // namespace harena::frontend

@@ -59,12 +59,6 @@ int close_others(int kept) {
   return kept;
 }
 
-void block_signals_of_init() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
-}
-
 void reap_for_ever() {
   sigset_t child;
   ::sigemptyset(&child);

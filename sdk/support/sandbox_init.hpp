@@ -24,10 +24,7 @@ Status give_everything_up();
 /// Closes all descriptors but this one, and returns its new number: every descriptor of the parent was inherited, and one that stays is a way out.
 int close_others(int kept);
 
-/// All signals of the process. An init has no handlers, and waits for SIGCHLD by sigwaitinfo(2).
-void block_signals_of_init();
-
-/// With all signals blocked. Never returns.
+/// With all signals blocked (block_all_signals): an init has no handlers, and waits for SIGCHLD by sigwaitinfo(2). Never returns.
 [[noreturn]] void reap_for_ever();
 
 /// What it may still call once it is set up: waiting, exiting, one last packet.

@@ -9,6 +9,7 @@
 
 #include "plugins/container/launcher/overlay_root.hpp"
 #include "plugins/container/launcher/root_tree.hpp"
+#include "sdk/base/signal_mask.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/sandbox_init.hpp"
@@ -103,7 +104,7 @@ void remember_arguments(int argc, char** argv) {
 }
 
 void run_init(const InitContext& context) {
-  block_signals_of_init();
+  block_all_signals();
   // Its builder's end of the socket: while it is open here, nobody hears that the builder is gone.
   ::close(context.builders_socket);
   Status status = build(context);

@@ -1,10 +1,7 @@
 #include "plugins/container/launcher/root_tree.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <charconv>
 #include <utility>
 
 #include "plugins/container/launcher/cpu_views.hpp"

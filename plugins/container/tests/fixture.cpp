@@ -189,14 +189,12 @@ Outcome Backend::call(const std::function<harena_status(const harena_call*)>& bo
 
 /// With a pool: the create that is to be tested finds one.
 void Backend::warm_up() {
-  std::lock_guard lock(warming_);  // tests create in many threads; it is entered again from here
   if (pool_ == 0) return;
+  std::lock_guard lock(warming_);  // tests create in many threads
   if (probe().result["facts"].value("prepared", 0) == 0) {
-    const int pool = std::exchange(pool_, 0);
     const std::string id = new_id();
-    (void)create(id);
+    (void)create_now(id, json::object(), 0);
     (void)stop(id);
-    pool_ = pool;
   }
   await_blanks(1);
 }
@@ -214,6 +212,10 @@ json Backend::request_for(const std::string& id, json params) {
 
 Outcome Backend::create(const std::string& id, json params, std::int64_t deadline_ns) {
   warm_up();
+  return create_now(id, std::move(params), deadline_ns);
+}
+
+Outcome Backend::create_now(const std::string& id, json params, std::int64_t deadline_ns) {
   const std::string request = request_for(id, std::move(params)).dump();
   return call([&](const harena_call* raw) { return table_->create(plugin_, raw, view(request)); }, deadline_ns);
 }

@@ -90,8 +90,9 @@ class Backend {
 
  private:
   void warm_up();
+  Outcome create_now(const std::string& id, json params, std::int64_t deadline_ns);
   int pool_ = 0;
-  std::recursive_mutex warming_;
+  std::mutex warming_;
   void load();
   json request_for(const std::string& id, json params);
   Outcome call(const std::function<harena_status(const harena_call*)>& body, std::int64_t deadline_ns = 0);
