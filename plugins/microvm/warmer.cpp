@@ -110,7 +110,7 @@ void Warmer::run() {
   block_all_signals();
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    if (waiting_.empty()) {
+    if (waiting_.empty() || serving_ > 0) {  // a create that ends says so
       changed_.wait(lock, [this] { return something_to_do(); });
     } else {
       changed_.wait_until(lock, last_create_ + limits_.idle, [this] { return something_to_do(); });
@@ -141,20 +141,24 @@ void Warmer::failed(const std::string& what, const Error& why) {
   work_.warn(problem_);
 }
 
+Warmer::Check Warmer::until_the_end() {
+  return [this] {
+    std::lock_guard lock(mutex_);
+    return ending_ ? Status(make_error(ErrorCode::cancelled, "the daemon ends")) : Status();
+  };
+}
+
 void Warmer::make_next_template(std::unique_lock<std::mutex>& lock) {
   const TemplateOrder order = std::move(orders_.front());
   orders_.pop_front();
   lock.unlock();
-  const Check check = [this] {
-    std::lock_guard inner(mutex_);
-    return ending_ ? Status(make_error(ErrorCode::cancelled, "the daemon ends")) : Status();
-  };
-  const Status made = work_.make_template(order, check);
+  const Status made = work_.make_template(order, until_the_end());
   lock.lock();
   if (made.ok()) {
     failures_.erase(order.key);
     failures_.erase("spare " + order.key);
     last_ = order;
+    problem_.clear();
     return;
   }
   ++failures_[order.key];
@@ -165,13 +169,12 @@ void Warmer::make_next_spare(std::unique_lock<std::mutex>& lock) {
   const TemplateOrder order = *last_;
   const std::string name = prefix_ + std::to_string(++serial_);
   lock.unlock();
-  const Check check = [this] {
-    std::lock_guard inner(mutex_);
-    return ending_ ? Status(make_error(ErrorCode::cancelled, "the daemon ends")) : Status();
-  };
-  auto made = work_.make_spare(order, name, check);
+  auto made = work_.make_spare(order, name, until_the_end());
   lock.lock();
-  if (made.ok()) return waiting_.push_back(*std::move(made));
+  if (made.ok()) {
+    problem_.clear();
+    return waiting_.push_back(*std::move(made));
+  }
   // Not again before somebody has made this template anew.
   ++failures_["spare " + order.key];
   failed("a microVM that stands by couldn't be made", made.error());

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -97,6 +98,7 @@ class Warmer {
   bool idle() const;
   bool something_to_do() const;
   void failed(const std::string& what, const Error& why);
+  Check until_the_end();
 
   const Work work_;
   const Limits limits_;
