@@ -1,6 +1,5 @@
 #include "plugins/container/settings.hpp"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,27 +8,14 @@
 #include "sdk/base/text.hpp"
 #include "sdk/support/cgroup_limits.hpp"
 #include "sdk/support/id_range.hpp"
+#include "sdk/support/own_files.hpp"
 
 namespace harena::container {
 
 namespace {
 
-std::string own_folder() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
-  std::string path = info.dli_fname;
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
-/// PREFIX/lib/harena/plugins/container/libX.so has PREFIX/libexec/harena; BUILD/plugins/container/libX.so has BUILD/bin.
 std::string find_program(const std::string& name) {
-  const std::string folder = own_folder();
-  for (const auto& candidate : {folder + "/" + name, folder + "/../../bin/" + name, folder + "/../../../../libexec/harena/" + name,
-                                "/usr/local/libexec/harena/" + name, "/usr/libexec/harena/" + name}) {
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return {};
+  return find_own_file(reinterpret_cast<const void*>(&find_program), name, X_OK);
 }
 
 }  // namespace

@@ -101,8 +101,7 @@ Result<json> MicrovmBackend::fork(const Call& call, std::string_view sandbox_id,
 
 Status MicrovmBackend::rollback(const Call&, std::string_view sandbox_id, std::string_view snapshot_state) {
   HARENA_TRY(const auto folder, decode_snapshot(snapshot_state));
-  HARENA_TRY(const json told, ask(std::string(sandbox_id), {{"verb", "rollback"}, {"folder", folder}}));
-  (void)told;
+  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "rollback"}, {"folder", folder}}));
   return {};
 }
 

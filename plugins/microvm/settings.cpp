@@ -1,7 +1,5 @@
 #include "plugins/microvm/settings.hpp"
 
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,20 +7,12 @@
 #include <fstream>
 #include <vector>
 
-#include "sdk/base/unique_fd.hpp"
+#include "sdk/support/own_files.hpp"
 
 namespace harena::microvm {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string own_folder() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
-  const std::string path = info.dli_fname;
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
 
 std::string first_that_opens(const std::vector<std::string>& candidates, int mode) {
   for (const auto& candidate : candidates) {
@@ -31,11 +21,8 @@ std::string first_that_opens(const std::vector<std::string>& candidates, int mod
   return {};
 }
 
-/// PREFIX/lib/harena/plugins/microvm/libX.so has PREFIX/libexec/harena; BUILD/plugins/microvm/libX.so has BUILD/bin.
 std::string find_own(const std::string& name, int mode) {
-  const std::string folder = own_folder();
-  return first_that_opens({folder + "/" + name, folder + "/../../bin/" + name, folder + "/../../../../libexec/harena/" + name,
-                           "/usr/local/libexec/harena/" + name, "/usr/libexec/harena/" + name}, mode);
+  return find_own_file(reinterpret_cast<const void*>(&find_own), name, mode);
 }
 
 /// The last by name of those that begin and end so: kernels are named by their versions.
@@ -47,14 +34,6 @@ std::string newest(const std::string& folder, const std::string& begin, const st
     if (name.starts_with(begin) && name.ends_with(end) && entry.path().string() > best) best = entry.path().string();
   }
   return best;
-}
-
-bool cpu_virtualises() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("flags")) return (line + " ").find(" vmx ") != std::string::npos || (line + " ").find(" svm ") != std::string::npos;
-  }
-  return false;
 }
 
 /// What the jailer and Firecracker refuse by themselves is said at the start of the daemon, not of the first machine.
@@ -71,16 +50,6 @@ Status check_firecracker_settings(const Settings& settings) {
 }
 
 }  // namespace
-
-Result<AcceleratorChoice> choose_accelerator(const std::string& wanted) {
-  if (wanted == "tcg") return AcceleratorChoice{Accelerator::tcg, "configured"};
-  UniqueFd device(::open("/dev/kvm", O_RDWR | O_CLOEXEC));
-  // A /dev/kvm without the CPU's flag is a paravirtual one, on which a stock kernel doesn't get through its boot.
-  const std::string why = !device ? "/dev/kvm can't be opened" : !cpu_virtualises() ? "the CPU has neither vmx nor svm" : "";
-  if (why.empty()) return AcceleratorChoice{Accelerator::kvm, "/dev/kvm and the CPU have it"};
-  if (wanted == "kvm") return make_error(ErrorCode::failed_precondition, "accelerator 'kvm': " + why + "; 'auto' or 'tcg' work here, slower");
-  return AcceleratorChoice{Accelerator::tcg, why};
-}
 
 Result<Settings> Settings::parse(const json& config) {
   Settings settings;

@@ -58,6 +58,9 @@ inline constexpr std::string_view kSettingsSchema = R"({
   }
 })";
 
+using vmm::AcceleratorChoice;
+using vmm::choose_accelerator;
+
 struct Settings {
   std::string instance, cgroup_parent;
   std::string machine_path, qemu_path, firmware_dir, kernel, initramfs;  // empty: not found
@@ -81,13 +84,6 @@ struct Settings {
   static Result<Settings> parse(const json& config);
 };
 
-/// What `auto` means on this host, and why.
-struct AcceleratorChoice {
-  Accelerator accelerator = Accelerator::tcg;
-  std::string why;
-};
-/// failed_precondition when `kvm` is asked for and isn't there.
-Result<AcceleratorChoice> choose_accelerator(const std::string& wanted);
 /// Whether the settings can make machines here: Firecracker needs KVM, and a kernel that it can read. failed_precondition says what is right.
 Status check_vmm(const Settings& settings, const AcceleratorChoice& accelerator);
 

@@ -1,8 +1,6 @@
 // create from templates: machines that have booted before, and those that stand by with their memory loaded.
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -152,8 +150,7 @@ Status MicrovmBackend::make_template(Engine& engine, Warmth& warmth, const Templ
   const Status removed = remove_hidden(engine, warmth, name, {}, state.uid);
   HARENA_TRY_STATUS(made);
   fault_point("microvm.template.made");
-  HARENA_TRY(const std::string kept, warmth.store->keep(order.key));
-  (void)kept;
+  HARENA_TRY_STATUS(warmth.store->keep(order.key));
   return removed;
 }
 
@@ -166,17 +163,14 @@ Status MicrovmBackend::boot_template(Engine& engine, Warmth& warmth, const Templ
   HARENA_TRY(const auto groups, make_groups(engine, name, order.parameters));
   std::vector<int> joins;
   for (const auto& file : groups.joins) joins.push_back(file.get());
-  HARENA_TRY(const auto started, start_machine(settings_.machine_path, config, groups.platform.get(), joins, check));
-  (void)started;
+  HARENA_TRY_STATUS(start_machine(settings_.machine_path, config, groups.platform.get(), joins, check));
   fault_point("microvm.template.booted");
   HARENA_TRY_STATUS(run_start_command(state.endpoint(), start_of(order.request, order.parameters), check));
   run_nothing(state.endpoint());
   // Paused first: its RAM file is the image's then, and nothing has to go on.
-  HARENA_TRY(const json paused, ask_machine(state.run_dir, {{"verb", "pause"}}, kTemplatePatienceMs));
+  HARENA_TRY_STATUS(ask_machine(state.run_dir, {{"verb", "pause"}}, kTemplatePatienceMs));
   HARENA_TRY(const std::string folder, warmth.store->begin(order.key));
-  HARENA_TRY(const json taken, ask_machine(state.run_dir, {{"verb", "snapshot"}, {"folder", folder}}, kTemplatePatienceMs));
-  (void)paused;
-  (void)taken;
+  HARENA_TRY_STATUS(ask_machine(state.run_dir, {{"verb", "snapshot"}, {"folder", folder}}, kTemplatePatienceMs));
   return {};
 }
 
@@ -202,8 +196,7 @@ Result<Spare> MicrovmBackend::make_spare(Engine& engine, Warmth& warmth, const T
     HARENA_TRY(auto started, start_machine(settings_.machine_path, config, platform.get(), {sandbox.get()}, check));
     // What a first command costs is the platform's own code, not yet translated (TCG) or not yet in its pages: that is run here.
     for (int i = 0; i < kRunsAhead; ++i) run_nothing(state.endpoint());
-    HARENA_TRY(const json stood, ask_machine(state.run_dir, {{"verb", "stand_by"}}, kTemplatePatienceMs));
-    (void)stood;
+    HARENA_TRY_STATUS(ask_machine(state.run_dir, {{"verb", "stand_by"}}, kTemplatePatienceMs));
     return Spare{name, order.key, state.vm_dir, state.run_dir, started.process, std::move(started.lifeline), state.uid};
   }();
   if (!made.ok()) (void)remove_hidden(engine, warmth, name, {}, state.uid);

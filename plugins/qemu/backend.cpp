@@ -38,7 +38,7 @@ Result<std::unique_ptr<QemuBackend>> QemuBackend::make(const Call&, Host host, c
 Result<QemuBackend::Engine*> QemuBackend::engine() {
   std::lock_guard lock(engine_mutex_);
   if (engine_) return engine_.get();
-  HARENA_TRY(const auto accelerator, choose_accelerator(settings_.accelerator));
+  HARENA_TRY(const auto accelerator, vmm::choose_accelerator(settings_.accelerator));
   HARENA_TRY(auto layout, detect_cgroups());
   HARENA_TRY(auto cgroups, CgroupTree::open(layout, settings_.cgroup_parent, settings_.instance));
   HARENA_TRY(UniqueFd held, cgroups.lock_within(kLockPatienceNs));
@@ -57,12 +57,12 @@ Result<json> QemuBackend::probe(const Call&) {
   json facts = json::object();
   if (::geteuid() != 0) why_not.push_back("harenad isn't root: machines need namespaces and cgroups of their own");
   look_at_programs(settings_, why_not, facts);
-  const auto choice = choose_accelerator(settings_.accelerator);
+  const auto choice = vmm::choose_accelerator(settings_.accelerator);
   if (!choice.ok()) {
     why_not.push_back(choice.error().message);
   } else {
-    facts["accelerator"] = choice->kvm ? "kvm" : "tcg";
-    if (!choice->kvm) warnings.push_back("full machines run under QEMU's emulation (TCG), several times slower: " + choice->why);
+    facts["accelerator"] = choice->accelerator == vmm::Accelerator::kvm ? "kvm" : "tcg";
+    if (choice->accelerator == vmm::Accelerator::tcg) warnings.push_back("full machines run under QEMU's emulation (TCG), several times slower: " + choice->why);
   }
   facts["firmware"] = ::access(settings_.uefi_code.c_str(), R_OK) == 0 ? json{"bios", "uefi"} : json{"bios"};
   facts["warnings"] = warnings;
@@ -97,14 +97,12 @@ Result<json> QemuBackend::usage(const Call&, std::string_view sandbox_id) {
 }
 
 Result<json> QemuBackend::pause(const Call&, std::string_view sandbox_id) {
-  HARENA_TRY(const json told, ask(std::string(sandbox_id), {{"verb", "pause"}}));
-  (void)told;
+  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "pause"}}));
   return json{{"kept", "memory"}};
 }
 
 Result<json> QemuBackend::resume(const Call&, std::string_view sandbox_id) {
-  HARENA_TRY(const json told, ask(std::string(sandbox_id), {{"verb", "resume"}}));
-  (void)told;
+  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "resume"}}));
   return json{{"kept", "memory"}};
 }
 

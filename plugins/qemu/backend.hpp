@@ -17,6 +17,7 @@
 #include "sdk/cpp/plugin.hpp"
 #include "sdk/support/cgroup_tree.hpp"
 #include "sdk/support/exit_watcher.hpp"
+#include "sdk/vmm/accelerator.hpp"
 #include "sdk/vmm/user_pool.hpp"
 
 namespace harena::qemu {
@@ -46,7 +47,7 @@ class QemuBackend final : public plugin::BackendPlugin {
   struct Engine {
     CgroupTree cgroups;
     UniqueFd lock;
-    AcceleratorChoice accelerator;
+    vmm::AcceleratorChoice accelerator;
     std::unique_ptr<ExitWatcher> watcher;
   };
   struct Record {

@@ -41,7 +41,7 @@ Result<MachineConfig> QemuBackend::machine_config(const Engine& engine, const js
   config.qemu = settings_.qemu_path;
   config.qemu_img = settings_.qemu_img_path;
   config.iso_maker = settings_.iso_maker_path;
-  config.kvm = engine.accelerator.kvm;
+  config.kvm = engine.accelerator.accelerator == vmm::Accelerator::kvm;
   config.cpu_model = settings_.cpu_model;
   if (!uefi) return config;
   if (::access(settings_.uefi_code.c_str(), R_OK) != 0 || ::access(settings_.uefi_vars.c_str(), R_OK) != 0) {
@@ -88,8 +88,8 @@ Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, Machi
   CgroupLimits limits;
   limits.cpu_millicores = cpu_millicores;
   limits.cpu_weight = cpu_weight_for(cpu_millicores);
-  limits.memory_bytes = config.max_memory_bytes + settings_.overhead_bytes;
-  limits.pids = kVmmProcesses + 2 * config.max_cpus;
+  limits.memory_bytes = config.memory_bytes + settings_.overhead_bytes;
+  limits.pids = kVmmProcesses + 2 * config.cpus;
   HARENA_TRY(auto groups, engine.cgroups.make_sandbox(id, limits, {}));
   HARENA_TRY(auto platform, engine.cgroups.make_platform(id));
   HARENA_TRY(UniqueFd own, open_procs(platform.fd()));

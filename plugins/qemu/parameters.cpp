@@ -99,7 +99,7 @@ Status Reader::cpu(const json& value) {
   const bool fits = value.is_number() && value.get<double>() >= 0.05 && value.get<double>() <= 64;
   if (!fits) return bad("cpu", value, "a number of cores from 0.05 to 64");
   cpu_ = std::llround(value.get<double>() * 1000);
-  config_.cpus = config_.max_cpus = static_cast<int>((cpu_ + 999) / 1000);
+  config_.cpus = static_cast<int>((cpu_ + 999) / 1000);
   return {};
 }
 
@@ -189,7 +189,6 @@ Status apply_parameters(const json& params, const std::vector<std::string>& root
   config.memory_bytes = kDefaultMemoryBytes;
   Reader reader(roots, config, cpu_millicores, uefi);
   for (const auto& [name, value] : params.items()) HARENA_TRY_STATUS(reader.one(name, value));
-  config.max_memory_bytes = config.memory_bytes;
   if (config.kernel.empty() && !(config.initramfs.empty() && config.command_line.empty())) {
     return make_error(ErrorCode::invalid_argument, "'initramfs' and 'command_line' are for a 'kernel', which is missing");
   }

@@ -50,12 +50,4 @@ struct Settings {
   static Result<Settings> parse(const json& config);
 };
 
-/// What `auto` means on this host, and why.
-struct AcceleratorChoice {
-  bool kvm = false;
-  std::string why;
-};
-/// failed_precondition when `kvm` is asked for and isn't there.
-Result<AcceleratorChoice> choose_accelerator(const std::string& wanted);
-
 }  // namespace harena::qemu

@@ -32,23 +32,21 @@ Attachment::~Attachment() = default;
 Result<std::unique_ptr<Attachment>> Attachment::open(Client& client, const Commands& commands,
                                                      const std::string& command_id, std::int64_t offset) {
   const auto path = commands.path_of(command_id);
-  return connect(client, path + "/attach", query({{"stdout_offset", std::to_string(offset)}}), path);
+  return connect(client, path + "/attach" + query({{"stdout_offset", std::to_string(offset)}}), path);
 }
 
 Result<std::unique_ptr<Attachment>> Attachment::open_console(Client& client, const std::string& sandbox_id) {
   const auto path = "/sandboxes/" + segment(sandbox_id) + "/console";
-  return connect(client, path, "", path);
+  return connect(client, path, path);
 }
 
-Result<std::unique_ptr<Attachment>> Attachment::connect(Client& client, const std::string& path, const std::string& query,
-                                                        const std::string& asked_instead) {
+Result<std::unique_ptr<Attachment>> Attachment::connect(Client& client, const std::string& target, const std::string& asked_instead) {
   const auto& endpoint = client.connection().endpoint();
-  const auto target = endpoint.base_path + path + query;
   auto state = std::make_unique<State>();
   Poco::Net::HTTPResponse response;
   try {
     state->session = client.connection().fresh_session();
-    Poco::Net::HTTPRequest request("GET", target, Poco::Net::HTTPMessage::HTTP_1_1);
+    Poco::Net::HTTPRequest request("GET", endpoint.base_path + target, Poco::Net::HTTPMessage::HTTP_1_1);
     request.set("Authorization", "Bearer " + endpoint.token);
     state->socket = std::make_unique<WebSocket>(*state->session, request, response);
     state->socket->setReceiveTimeout(Poco::Timespan(0));

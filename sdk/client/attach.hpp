@@ -38,8 +38,7 @@ class Attachment {
   struct State;
   explicit Attachment(std::unique_ptr<State> state);
   /// The WebSocket at `path` with `query`; what a GET of `asked_instead` says when it is refused.
-  static Result<std::unique_ptr<Attachment>> connect(Client& client, const std::string& path, const std::string& query,
-                                                     const std::string& asked_instead);
+  static Result<std::unique_ptr<Attachment>> connect(Client& client, const std::string& target, const std::string& asked_instead);
   Status send_text(const json& message);
   std::unique_ptr<State> state_;
 };

@@ -2,35 +2,15 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "sdk/vmm/unix_listener.hpp"
 
 namespace harena::vmm {
-namespace {
-
-bool of_this_user(int peer) {
-  ucred who{};
-  socklen_t size = sizeof who;
-  return ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == ::geteuid();
-}
-
-}  // namespace
-
 Result<std::unique_ptr<ControlServer>> ControlServer::listen(EventLoop& loop, const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return make_error(ErrorCode::invalid_argument, "the path " + path + " is too long for a socket (107 bytes)");
-  std::memcpy(address.sun_path, path.c_str(), path.size());
   std::unique_ptr<ControlServer> server(new ControlServer(loop));
-  server->listener_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!server->listener_) return errno_error(errno, "socket");
-  ::unlink(path.c_str());
-  if (::bind(server->listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return errno_error(errno, "binding " + path);
-  if (::chmod(path.c_str(), 0600) != 0 || ::listen(server->listener_.get(), 64) != 0) return errno_error(errno, "listening on " + path);
+  HARENA_TRY(server->listener_, listen_unix(path, SOCK_SEQPACKET));
   HARENA_TRY_STATUS(loop.watch(server->listener_.get(), EPOLLIN, [raw = server.get()](std::uint32_t) { raw->accept(); }));
   return server;
 }
@@ -41,8 +21,8 @@ ControlServer::~ControlServer() {
 }
 
 void ControlServer::accept() {
-  UniqueFd peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!peer || !of_this_user(peer.get()) || peers_.size() + requests_.size() >= kMaxControlConnections) return;
+  UniqueFd peer = accept_own(listener_.get());
+  if (!peer || peers_.size() + requests_.size() >= kMaxControlConnections) return;
   const int fd = peer.get();
   if (loop_.watch(fd, EPOLLIN, [this, fd](std::uint32_t) { on_packet(fd); }).ok()) peers_.emplace(fd, std::move(peer));
 }

@@ -18,7 +18,7 @@ Status EventLoop::watch(int fd, std::uint32_t events, Handler handler) {
   epoll_event event{events, {.u64 = static_cast<std::uint64_t>(static_cast<std::uint32_t>(fd))}};
   const bool known = watches_.count(fd) != 0;
   if (::epoll_ctl(epoll_.get(), known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) return errno_error(errno, "epoll_ctl");
-  watches_[fd] = Watch{next_key_++, std::make_shared<Handler>(std::move(handler))};
+  watches_[fd] = std::make_shared<Handler>(std::move(handler));
   return {};
 }
 
@@ -34,7 +34,7 @@ Status EventLoop::turn(int timeout_ms) {
   auto found = watches_.find(static_cast<int>(ready.data.u64));
   if (found == watches_.end()) return {};
   // Its own copy: the handler may unwatch itself.
-  const auto handler = found->second.handler;
+  const auto handler = found->second;
   (*handler)(ready.events);
   return {};
 }

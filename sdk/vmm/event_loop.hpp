@@ -34,12 +34,7 @@ class EventLoop {
   explicit EventLoop(UniqueFd epoll) : epoll_(std::move(epoll)) {}
   Status turn(int timeout_ms);
   UniqueFd epoll_;
-  struct Watch {
-    std::uint64_t key;
-    std::shared_ptr<Handler> handler;
-  };
-  std::map<int, Watch> watches_;
-  std::uint64_t next_key_ = 1;
+  std::map<int, std::shared_ptr<Handler>> watches_;
 };
 
 }  // namespace harena::vmm

@@ -21,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr rlim_t kOpenFiles = 512;
 constexpr unsigned long kReadOnly = MS_RDONLY | MS_NOSUID;
 /// Where the child puts descriptors aside before it numbers them: above all that are passed.
 constexpr int kAsideFd = kFirstPassedFd + static_cast<int>(kMostPassedFds);
@@ -135,7 +136,7 @@ Status drop_rights(const JailSpec& spec, pid_t parent) {
     if (::write(group, "0", 1) != 1) return errno_error(errno, "joining a cgroup");
   }
   HARENA_TRY_STATUS(set_limit(RLIMIT_CORE, 0));
-  HARENA_TRY_STATUS(set_limit(RLIMIT_NOFILE, spec.open_files));
+  HARENA_TRY_STATUS(set_limit(RLIMIT_NOFILE, kOpenFiles));
   HARENA_TRY_STATUS(set_limit(RLIMIT_MEMLOCK, 0));
   if (::setgroups(0, nullptr) != 0 || ::setresgid(spec.uid, spec.uid, spec.uid) != 0 || ::setresuid(spec.uid, spec.uid, spec.uid) != 0) {
     return errno_error(errno, "becoming the user of a VMM");

@@ -24,7 +24,6 @@ struct JailSpec {
   std::uint32_t uid = 0;
   /// Files that a process writes "0" into to join its cgroups; borrowed.
   std::vector<int> group_files;
-  std::uint64_t open_files = 512;
 };
 
 /// Libraries and data files of QEMU.

@@ -32,8 +32,7 @@ Status QmpClient::greet(std::int64_t deadline_ns) {
   const json version = greeting_->at("QMP").value("version", json::object()).value("qemu", json::object());
   version_ = std::to_string(version.value("major", 0)) + "." + std::to_string(version.value("minor", 0)) + "." +
              std::to_string(version.value("micro", 0));
-  HARENA_TRY(auto answer, execute("qmp_capabilities", json::object(), deadline_ns));
-  (void)answer;
+  HARENA_TRY_STATUS(execute("qmp_capabilities", json::object(), deadline_ns));
   return {};
 }
 

@@ -5,16 +5,16 @@
 //   HARENA_TRY(auto qmp, QmpClient::start(loop, std::move(socket), deadline));      // greeting and qmp_capabilities
 //   HARENA_TRY(json status, qmp->execute("query-status", {}, deadline));
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 
-#include "sdk/vmm/event_loop.hpp"
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
+#include "sdk/vmm/event_loop.hpp"
 
 namespace harena::vmm {
 
@@ -36,8 +36,7 @@ class QmpClient {
   /// One command, its "return". `fds` go along (SCM_RIGHTS; getfd and add-fd). What QEMU refuses is failed_precondition with its words;
   /// a closed or broken connection unavailable; one command at a time.
   Result<json> execute(const std::string& command, const json& arguments, std::int64_t deadline_ns, std::span<const int> fds = {});
-  /// Whether an event of this name came ("SHUTDOWN", "GUEST_PANICKED"); from the start, at most kMaxQmpEvents different ones.
-  bool saw_event(const std::string& name) const { return event_count(name) > 0; }
+  /// How often an event of this name came ("SHUTDOWN", "GUEST_PANICKED"); from the start, at most kMaxQmpEvents different ones.
   int event_count(const std::string& name) const;
   /// "data" of the last one; null without.
   json last_event(const std::string& name) const;

@@ -1,7 +1,6 @@
 #include "plugins/microvm/machine/firecracker_jail.hpp"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>

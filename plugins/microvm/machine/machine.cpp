@@ -112,14 +112,12 @@ Result<std::string> Machine::ask(session::FrameType type, std::string payload, s
 }
 
 Status Machine::freeze() {
-  HARENA_TRY(const std::string answer, ask(session::FreezeRequest{}, kAgentPatienceMs, "freezing the guest's processes"));
-  (void)answer;
+  HARENA_TRY_STATUS(ask(session::FreezeRequest{}, kAgentPatienceMs, "freezing the guest's processes"));
   return {};
 }
 
 Status Machine::thaw() {
-  HARENA_TRY(const std::string answer, ask(session::ThawRequest{}, kAgentPatienceMs, "thawing the guest's processes"));
-  (void)answer;
+  HARENA_TRY_STATUS(ask(session::ThawRequest{}, kAgentPatienceMs, "thawing the guest's processes"));
   return {};
 }
 
@@ -190,8 +188,7 @@ Result<json> Machine::resume() {
 Result<json> Machine::power_off(std::int64_t grace_ms) {
   if (state_ != State::running) return json::object();
   const auto grace = static_cast<std::uint32_t>(grace_ms);
-  HARENA_TRY(const std::string answer, ask(session::PowerOffRequest{grace}, grace_ms + 5'000, "asking the guest to end"));
-  (void)answer;
+  HARENA_TRY_STATUS(ask(session::PowerOffRequest{grace}, grace_ms + 5'000, "asking the guest to end"));
   return json::object();
 }
 

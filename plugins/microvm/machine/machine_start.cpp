@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/vmm/unix_listener.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -316,16 +316,7 @@ Result<json> Machine::go_on(Prepared prepared, const MachineImage& image, sessio
 
 Status Machine::open_endpoint() {
   if (state_ == State::ended) return why_ended_;
-  const std::string name = config_.run_dir + "/session.sock";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (name.size() >= sizeof address.sun_path) return make_error(ErrorCode::invalid_argument, "the path " + name + " is too long for a socket (107 bytes)");
-  std::memcpy(address.sun_path, name.c_str(), name.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return errno_error(errno, "socket");
-  ::unlink(name.c_str());
-  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return errno_error(errno, "binding " + name);
-  if (::chmod(name.c_str(), 0600) != 0 || ::listen(socket.get(), 512) != 0) return errno_error(errno, "listening on " + name);
+  HARENA_TRY(UniqueFd socket, vmm::listen_unix(config_.run_dir + "/session.sock", SOCK_STREAM, 512));
   bridge_->listen(std::move(socket));
   return {};
 }

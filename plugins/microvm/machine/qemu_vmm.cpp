@@ -164,8 +164,7 @@ Status QemuVmm::start(const VmmSpec& spec, std::int64_t deadline_ns) {
 /// One group: the disks of a machine share its limits.
 Status QemuVmm::limit_disks(const VmmSpec& spec, std::int64_t deadline_ns) {
   for (std::size_t i = 0; i < spec.disks.size(); ++i) {
-    HARENA_TRY(const json done, qmp_->execute("block_set_io_throttle", throttle_arguments(i, spec.disk_limits), deadline_ns));
-    (void)done;
+    HARENA_TRY_STATUS(qmp_->execute("block_set_io_throttle", throttle_arguments(i, spec.disk_limits), deadline_ns));
   }
   return {};
 }
@@ -198,14 +197,12 @@ void QemuVmm::end() {
 }
 
 Status QemuVmm::order(const std::string& command, std::int64_t deadline_ns) {
-  HARENA_TRY(const json answer, qmp_->execute(command, json::object(), deadline_ns));
-  (void)answer;
+  HARENA_TRY_STATUS(qmp_->execute(command, json::object(), deadline_ns));
   return {};
 }
 
 Status QemuVmm::give(int fd, int set, std::int64_t deadline_ns) {
-  HARENA_TRY(const json answer, qmp_->execute("add-fd", {{"fdset-id", set}}, deadline_ns, std::span<const int>(&fd, 1)));
-  (void)answer;
+  HARENA_TRY_STATUS(qmp_->execute("add-fd", {{"fdset-id", set}}, deadline_ns, std::span<const int>(&fd, 1)));
   return {};
 }
 

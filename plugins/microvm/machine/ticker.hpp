@@ -38,7 +38,6 @@ class Ticker {
     if (timer_) loop_.unwatch(timer_.get());
     timer_.reset();
   }
-  bool running() const { return static_cast<bool>(timer_); }
 
  private:
   vmm::EventLoop& loop_;

@@ -13,6 +13,7 @@
 
 #include "sdk/base/result.hpp"
 #include "sdk/base/unique_fd.hpp"
+#include "sdk/vmm/accelerator.hpp"
 #include "sdk/vmm/event_loop.hpp"
 
 namespace harena::microvm {
@@ -49,7 +50,7 @@ struct SavePaths {
 
 /// How the RAM file is mapped: `shared` makes the file the RAM; `own_copy` leaves it as it is (it must never change again).
 enum class RamMapping { shared, own_copy };
-enum class Accelerator { kvm, tcg };
+using vmm::Accelerator;
 
 /// Of each disk, a second; 0: no limit. `bps` and `iops` count reads and writes together.
 struct DiskLimits {

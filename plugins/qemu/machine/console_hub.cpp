@@ -1,4 +1,5 @@
 #include "plugins/qemu/machine/console_hub.hpp"
+#include "sdk/vmm/unix_listener.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -6,13 +7,12 @@
 #include <cerrno>
 #include <vector>
 
-#include "plugins/qemu/machine/unix_listener.hpp"
 
 namespace harena::qemu {
 
 Result<std::unique_ptr<ConsoleHub>> ConsoleHub::open(vmm::EventLoop& loop, int line, const std::string& path) {
   std::unique_ptr<ConsoleHub> hub(new ConsoleHub(loop, line));
-  HARENA_TRY(hub->listener_, listen_unix(path));
+  HARENA_TRY(hub->listener_, vmm::listen_unix(path));
   HARENA_TRY_STATUS(loop.watch(hub->listener_.get(), EPOLLIN, [raw = hub.get()](std::uint32_t) { raw->accept(); }));
   HARENA_TRY_STATUS(hub->watch_line());
   return hub;
@@ -30,7 +30,7 @@ Status ConsoleHub::watch_line() {
 }
 
 void ConsoleHub::accept() {
-  UniqueFd peer = accept_own(listener_.get());
+  UniqueFd peer = vmm::accept_own(listener_.get());
   if (!peer || viewers_.size() >= kMaxConsoleViewers) return;
   const int fd = peer.get();
   const int room = 1 << 20;

@@ -3,15 +3,14 @@
 #include <sys/epoll.h>
 
 #include "plugins/qemu/machine/qemu_arguments.hpp"
-#include "plugins/qemu/machine/unix_listener.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/vmm/unix_listener.hpp"
 
 namespace harena::qemu {
 namespace {
 
 constexpr std::int64_t kStepNs = 30'000'000'000;
-/// Writing or reading a machine's memory.
-constexpr std::int64_t kSnapshotNs = 150'000'000'000;
+constexpr std::int64_t kStartNs = 60'000'000'000;
 constexpr std::size_t kMaxVncWaiting = 8;
 
 }  // namespace
@@ -21,13 +20,12 @@ Machine::Machine(vmm::EventLoop& loop, MachineConfig config, std::vector<int> gr
 
 Machine::~Machine() {
   if (vnc_listener_) loop_.unwatch(vnc_listener_.get());
-  console_.reset();
 }
 
 Result<json> Machine::start() {
   HARENA_TRY_STATUS(make_disks());
   HARENA_TRY_STATUS(make_seed());
-  HARENA_TRY(qemu_, QemuProcess::start(loop_, config_, group_files_, monotonic_now_ns() + config_.start_timeout_ms * 1'000'000));
+  HARENA_TRY(qemu_, QemuProcess::start(loop_, config_, group_files_, monotonic_now_ns() + kStartNs));
   HARENA_TRY(console_, ConsoleHub::open(loop_, qemu_->console(), config_.run_dir + "/console.sock"));
   if (config_.display) HARENA_TRY_STATUS(listen_vnc());
   HARENA_TRY_STATUS(loop_.watch(qemu_->pidfd(), EPOLLIN, [this](std::uint32_t) {
@@ -38,9 +36,9 @@ Result<json> Machine::start() {
 }
 
 Status Machine::listen_vnc() {
-  HARENA_TRY(vnc_listener_, listen_unix(config_.run_dir + "/vnc.sock"));
+  HARENA_TRY(vnc_listener_, vmm::listen_unix(config_.run_dir + "/vnc.sock"));
   return loop_.watch(vnc_listener_.get(), EPOLLIN, [this](std::uint32_t) {
-    UniqueFd peer = accept_own(vnc_listener_.get());
+    UniqueFd peer = vmm::accept_own(vnc_listener_.get());
     if (peer && vnc_clients_.size() < kMaxVncWaiting) vnc_clients_.push_back(std::move(peer));
   });
 }
@@ -65,70 +63,18 @@ Result<json> Machine::status() {
 }
 
 Result<json> Machine::pause() {
-  HARENA_TRY(const json done, command("stop"));
-  (void)done;
+  HARENA_TRY_STATUS(command("stop"));
   return json::object();
 }
 
 Result<json> Machine::resume() {
-  HARENA_TRY(const json done, command("cont"));
-  (void)done;
+  HARENA_TRY_STATUS(command("cont"));
   return json::object();
 }
 
 Status Machine::power_down() {
-  HARENA_TRY(const json done, command("system_powerdown"));
-  (void)done;
+  HARENA_TRY_STATUS(command("system_powerdown"));
   return {};
-}
-
-json Machine::disk_nodes() const {
-  json nodes = json::array();
-  for (std::size_t i = 0; i < config_.disks.size(); ++i) nodes.push_back("disk" + std::to_string(i));
-  return nodes;
-}
-
-/// A job of QEMU's, to its end; dismissed then.
-Status Machine::job(const std::string& name, json arguments) {
-  const std::string id = "job" + std::to_string(++jobs_);
-  arguments["job-id"] = id;
-  const std::int64_t deadline = monotonic_now_ns() + kSnapshotNs;
-  HARENA_TRY(json told, command(name, arguments));
-  const auto concluded = [&] {
-    const json last = qemu_->qmp().last_event("JOB_STATUS_CHANGE");
-    return (last.is_object() && last.value("id", "") == id && last.value("status", "") == "concluded") || ended();
-  };
-  HARENA_TRY_STATUS(loop_.run_until(concluded, deadline, "QEMU's " + name));
-  if (ended()) return why_ended();
-  HARENA_TRY(const json jobs, command("query-jobs"));
-  HARENA_TRY(told, command("job-dismiss", {{"id", id}}));
-  for (const auto& one : jobs) {
-    if (one.value("id", "") != id || !one.contains("error")) continue;
-    return infrastructure_error(ErrorCode::failed_precondition, "vmm", "QEMU's " + name + ": " + one["error"].dump().substr(0, 500));
-  }
-  return {};
-}
-
-Result<json> Machine::snapshot(const std::string& tag) {
-  const json arguments = {{"tag", tag}, {"vmstate", kStateNode}, {"devices", disk_nodes()}};
-  if (Status saved = job("snapshot-save", arguments); !saved.ok()) {
-    if (!ended()) (void)delete_snapshot(tag);
-    return saved.error();
-  }
-  return json::object();
-}
-
-Result<json> Machine::rollback(const std::string& tag) {
-  HARENA_TRY(const json before, status());
-  HARENA_TRY_STATUS(job("snapshot-load", {{"tag", tag}, {"vmstate", kStateNode}, {"devices", disk_nodes()}}));
-  // A state that is loaded stands still; it goes on as the machine that it replaces did.
-  if (before["state"] == "running") return resume();
-  return json::object();
-}
-
-Result<json> Machine::delete_snapshot(const std::string& tag) {
-  HARENA_TRY_STATUS(job("snapshot-delete", {{"tag", tag}, {"devices", disk_nodes()}}));
-  return json::object();
 }
 
 Error Machine::why_ended() {

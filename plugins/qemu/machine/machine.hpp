@@ -22,11 +22,6 @@ class Machine {
   Result<json> start();
   Result<json> pause();
   Result<json> resume();
-  /// An internal snapshot of all disks and of the memory, named `tag`. Undone when it fails.
-  Result<json> snapshot(const std::string& tag);
-  Result<json> rollback(const std::string& tag);
-  /// Idempotent.
-  Result<json> delete_snapshot(const std::string& tag);
   /// Presses the power button (ACPI).
   Status power_down();
   Result<json> status();
@@ -44,8 +39,6 @@ class Machine {
   Status make_seed();
   Status listen_vnc();
   Result<json> command(const std::string& name, const json& arguments = json::object());
-  Status job(const std::string& command, json arguments);
-  json disk_nodes() const;
 
   vmm::EventLoop& loop_;
   MachineConfig config_;
@@ -54,7 +47,6 @@ class Machine {
   std::unique_ptr<ConsoleHub> console_;
   UniqueFd vnc_listener_;
   std::deque<UniqueFd> vnc_clients_;
-  int jobs_ = 0;
 };
 
 }  // namespace harena::qemu

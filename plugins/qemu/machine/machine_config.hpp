@@ -29,8 +29,8 @@ struct MachineConfig {
   std::string qemu, qemu_img, iso_maker;
   bool kvm = false;
   std::string cpu_model = "max";
-  int cpus = 1, max_cpus = 1;
-  std::int64_t memory_bytes = 0, max_memory_bytes = 0;
+  int cpus = 1;
+  std::int64_t memory_bytes = 0;
   std::string firmware_code, firmware_vars;  ///< UEFI's flash; empty: BIOS
   std::vector<DiskConfig> disks;
   std::string iso;
@@ -39,7 +39,6 @@ struct MachineConfig {
   bool has_cloud_init = false;
   CloudInit cloud_init;
   std::uint32_t uid = 0;
-  std::int64_t start_timeout_ms = 60'000;
 
   json to_json() const;
   /// data_loss for what to_json can't have made.

@@ -78,14 +78,10 @@ Result<json> Program::power_off(std::int64_t grace_ms) {
 
 Result<json> Program::serve(const json& request) {
   if (machine_->ended()) return machine_->why_ended();
-  const std::string verb = request.value("verb", ""), tag = request.value("tag", "");
+  const std::string verb = request.value("verb", "");
   if (verb == "status") return machine_->status();
   if (verb == "pause") return machine_->pause();
   if (verb == "resume") return machine_->resume();
-  if (verb == "snapshot") return machine_->snapshot(tag);
-  if (verb == "rollback") return machine_->rollback(tag);
-  if (verb == "delete_snapshot") return machine_->delete_snapshot(tag);
-  if (verb == "console") return json{{"text", machine_->console()}};
   if (verb == "power_off") return power_off(request.value("grace_ms", std::int64_t{0}));
   return make_error(ErrorCode::unimplemented, "a full machine has no verb '" + verb + "'");
 }

@@ -36,10 +36,8 @@ void Builder::machine() {
   const bool kvm = config_.kvm;
   add({"-M", std::string("q35,smm=off,vmport=off") + (config_.firmware_code.empty() ? "" : ",pflash0=code,pflash1=vars")});
   add({"-accel", kvm ? "kvm" : "tcg,thread=multi,tb-size=" + std::to_string(kTranslationMiB), "-cpu", config_.cpu_model});
-  add({"-smp", "cpus=" + std::to_string(config_.cpus) + ",maxcpus=" + std::to_string(config_.max_cpus)});
-  std::string memory = std::to_string(config_.memory_bytes >> 20) + "M";
-  if (config_.max_memory_bytes > config_.memory_bytes) memory += ",slots=16,maxmem=" + std::to_string(config_.max_memory_bytes >> 20) + "M";
-  add({"-m", memory});
+  add({"-smp", "cpus=" + std::to_string(config_.cpus) + ",maxcpus=" + std::to_string(config_.cpus)});
+  add({"-m", std::to_string(config_.memory_bytes >> 20) + "M"});
   add({"-nodefaults", "-no-user-config", "-no-reboot", "-name", "harena", "-nic", "none"});
   add({"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"});
 }
@@ -57,8 +55,7 @@ json Builder::file(const std::string& node, int fd, bool writable) {
 
 void Builder::firmware() {
   if (config_.firmware_code.empty()) return;
-  node(file("code-file", fds_.firmware_code, false));
-  node({{"driver", "raw"}, {"file", "code-file"}, {"node-name", "code"}, {"read-only", true}});
+  read_only_file("code", fds_.firmware_code);
   node(file("vars-file", fds_.firmware_vars, true));
   node({{"driver", "raw"}, {"file", "vars-file"}, {"node-name", "vars"}, {"read-only", false}});
 }

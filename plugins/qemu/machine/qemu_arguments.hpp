@@ -11,8 +11,6 @@ namespace harena::qemu {
 /// Names inside the jail of what QEMU opens by name.
 inline constexpr const char* kJailKernel = "/kernel";
 inline constexpr const char* kJailInitramfs = "/initramfs";
-/// The node that holds a machine's states of internal snapshots: its first disk.
-inline constexpr const char* kStateNode = "disk0";
 
 /// Descriptors as QEMU sees them; -1: none.
 struct QemuDescriptors {

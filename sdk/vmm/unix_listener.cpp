@@ -1,4 +1,4 @@
-#include "plugins/qemu/machine/unix_listener.hpp"
+#include "sdk/vmm/unix_listener.hpp"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -8,18 +8,18 @@
 #include <cerrno>
 #include <cstring>
 
-namespace harena::qemu {
+namespace harena::vmm {
 
-Result<UniqueFd> listen_unix(const std::string& path) {
+Result<UniqueFd> listen_unix(const std::string& path, int type, int backlog) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return make_error(ErrorCode::invalid_argument, "the path " + path + " is too long for a socket (107 bytes)");
   std::memcpy(address.sun_path, path.c_str(), path.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  UniqueFd socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return errno_error(errno, "socket");
   ::unlink(path.c_str());
   if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return errno_error(errno, "binding " + path);
-  if (::chmod(path.c_str(), 0600) != 0 || ::listen(socket.get(), 64) != 0) return errno_error(errno, "listening on " + path);
+  if (::chmod(path.c_str(), 0600) != 0 || ::listen(socket.get(), backlog) != 0) return errno_error(errno, "listening on " + path);
   return socket;
 }
 
@@ -31,4 +31,4 @@ UniqueFd accept_own(int listener) {
   return own ? std::move(peer) : UniqueFd();
 }
 
-}  // namespace harena::qemu
+}  // namespace harena::vmm
