@@ -31,7 +31,7 @@ sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "sdk" / "pyt
 
 from harenad_process import IMAGE, Harenad  # noqa: E402
 from http_api import Api  # noqa: E402
-from running_daemon import remove_cgroups_of, stop_everything  # noqa: E402
+from running_daemon import clear_away, stop_everything  # noqa: E402
 
 KEEP_RATIO_OF_FLOOR, KEEP_RATIO_OF_RUNC, KEEP_RATIO_OF_CREATE = 3.0, 3.0, 1.3
 
@@ -341,19 +341,21 @@ def bench_fork(daemon, rounds):
     print(f"  container fork: {medians['fork'] / medians['create']:.2f} x create (promised: at most {KEEP_RATIO_OF_CREATE})")
 
 
-def main():
-    what = sys.argv[1] if len(sys.argv) > 1 else "all"
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 50
-    folder = Path(tempfile.mkdtemp(prefix="harena-bench-"))
-    daemon = Harenad(folder)
-    config = json.loads(daemon.config.read_text())
+def configure(config):
     config["plugins"].pop("e2b", None)  # nothing here speaks it, and it needn't be built
     # Apart from those of the tests (33,000 and more) and of a daemon with the defaults (28,672 to 32,765).
     config["plugins"]["container"]["config"].update(id_base=(2_000 + os.getpid() % 8 * 2_300) * 65536, id_ranges=2_200)
     config["edge"] = {"cpu_overcommit": 64}  # thousands of idle ones are promised more than two cores times 8
     if pool := os.environ.get("HARENA_BENCH_POOL"):
         config["plugins"]["container"]["config"]["pool"] = int(pool)
-    daemon.config.write_text(json.dumps(config))
+
+
+def main():
+    what = sys.argv[1] if len(sys.argv) > 1 else "all"
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+    folder = Path(tempfile.mkdtemp(prefix="harena-bench-"))
+    daemon = Harenad(folder)
+    daemon.edit_config(configure)
     try:
         daemon.start()
         subprocess.run([str(SOURCE / "tests" / "support" / "tiny_image.sh"), str(folder / "tiny")], check=True, stdout=subprocess.DEVNULL)
@@ -376,9 +378,7 @@ def main():
             bench_fork(daemon, rounds)
     finally:
         stop_everything(daemon)
-        daemon.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-        remove_cgroups_of(daemon.instance)
+        clear_away(daemon)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ leaves nothing behind. Exit status 1 when a stream costs more than the promise.
 """
 
 import resource
-import shutil
 import socket
 import sys
 import tempfile
@@ -15,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "bench")]
 
 from harenad_process import IMAGE, Harenad  # noqa: E402
-from running_daemon import remove_cgroups_of, stop_everything  # noqa: E402
+from running_daemon import clear_away, stop_everything  # noqa: E402
 from http_api import Api, resident_bytes, shim_of  # noqa: E402
 from service_bench import import_tiny_image  # noqa: E402
 
@@ -66,9 +65,7 @@ def main(count):
         print(f"{count} idle attached streams: {edge / 1024:.1f} KiB each in harenad (promised: {PROMISE >> 10}), {shim / 1024:.1f} KiB in the shim")
         stop_everything(daemon)
     finally:
-        daemon.stop()
-        remove_cgroups_of(daemon.instance)
-        shutil.rmtree(folder, ignore_errors=True)
+        clear_away(daemon)
     return 0 if edge < PROMISE else 1
 
 

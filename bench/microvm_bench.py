@@ -18,8 +18,7 @@ import harena  # noqa: E402
 from bare_child import bare_child_times  # noqa: E402
 from harenad_process import IMAGE  # noqa: E402
 from microvm_support import find_kernel, microvm_daemon, remove_groups, why_not  # noqa: E402
-from running_daemon import stop_everything  # noqa: E402
-from tiny_image import make_tiny_image  # noqa: E402
+from running_daemon import import_tiny, stop_everything  # noqa: E402
 
 ROUNDS = int(os.environ.get("HARENA_BENCH_ROUNDS", "9"))
 PAUSE_MS = 15
@@ -158,9 +157,8 @@ def main():
     daemon = microvm_daemon(folder, templates="auto", ahead=1)
     daemon.start()
     try:
-        make_tiny_image(Path(folder) / "tiny")
+        import_tiny(daemon, Path(folder))
         with daemon.client() as client:
-            client.images.import_image(IMAGE, folder=str(Path(folder) / "tiny"))
             for name in sys.argv[1:] or benches:
                 benches[name](daemon, client, folder)
     finally:

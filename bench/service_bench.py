@@ -5,7 +5,6 @@ own on free ports, with its state in a temporary folder, and leaves nothing behi
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "integration"))
 
 import harena  # noqa: E402
 from harenad_process import IMAGE, Harenad  # noqa: E402
-from running_daemon import remove_cgroups_of, stop_everything  # noqa: E402
+from running_daemon import clear_away, stop_everything  # noqa: E402
 
 BATCHES = 5
 SANDBOXES = 20
@@ -88,9 +87,7 @@ def main(what):
                     bench_exec(daemon, client, one)
         stop_everything(daemon)
     finally:
-        daemon.stop()
-        remove_cgroups_of(daemon.instance)
-        shutil.rmtree(folder)
+        clear_away(daemon)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ file system, and are asked by the same curl; harenad's memory is its peak over i
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,8 @@ sys.path[:0] = [str(SOURCE / "tests" / "integration"), str(SOURCE / "bench")]
 
 import harena  # noqa: E402
 from harenad_process import IMAGE, Harenad  # noqa: E402
-from running_daemon import remove_cgroups_of, stop_everything  # noqa: E402
+from peak_memory import memory_bytes  # noqa: E402
+from running_daemon import clear_away, stop_everything  # noqa: E402
 from service_bench import import_tiny_image  # noqa: E402
 
 
@@ -26,10 +26,6 @@ def curl(url, *options):
     """Seconds of one transfer."""
     done = subprocess.run(["curl", "-sS", "--fail", "-H", "Expect:", "-o", "/dev/null", "-w", "%{json}", *options, url], check=True, capture_output=True)
     return json.loads(done.stdout)["time_total"]
-
-
-def peak_bytes(pid):
-    return next(int(line.split()[1]) * 1024 for line in open(f"/proc/{pid}/status") if line.startswith("VmHWM:"))
 
 
 def median(values):
@@ -59,19 +55,17 @@ def main(mebibytes, rounds):
             sandbox = client.create(harena.ContainerArgs(image=IMAGE, memory="8GiB", cpu=2, idle_ttl_s=0))
         source = f"{folder}/source"
         subprocess.run(["dd", "if=/dev/urandom", f"of={source}", "bs=1M", f"count={mebibytes}"], check=True, stderr=subprocess.DEVNULL)
-        before = peak_bytes(daemon.process.pid)
+        before = memory_bytes(daemon.process.pid, 'VmHWM')
         times = compare(daemon, sandbox, f"http://127.0.0.1:{plain.stdout.readline().strip()}/large", source, rounds)
         for verb, (theirs, ours) in times.items():
             print(f"{verb} of {mebibytes} MiB: Beast {mebibytes / median(theirs):.0f} MiB/s, harena {mebibytes / median(ours):.0f} MiB/s: "
                   f"{100 * median(theirs) / median(ours):.0f} %")
-        print(f"harenad's peak: {peak_bytes(daemon.process.pid) >> 20} MiB, {before >> 20} MiB before")
+        print(f"harenad's peak: {memory_bytes(daemon.process.pid, 'VmHWM') >> 20} MiB, {before >> 20} MiB before")
         stop_everything(daemon)
     finally:
         plain.stdin.close()
         plain.wait()
-        daemon.stop()
-        remove_cgroups_of(daemon.instance)
-        shutil.rmtree(folder)
+        clear_away(daemon)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """A private harenad whose backend qemu has a folder of disks with a kernel and a tiny initramfs; a serial console by its socket."""
 
-import glob
 import os
 import shutil
 import socket
@@ -9,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import raw_api
 from harenad_process import BUILD, INSTANCE, Harenad
+from microvm_support import find_kernel
 
 QEMU_INSTANCE = f"{INSTANCE}q"
 INIT = """#!/bin/busybox sh
@@ -21,15 +22,11 @@ while true; do /bin/busybox sh; done
 """
 
 
-def find_kernel():
-    return os.environ.get("HARENA_GUEST_KERNEL") or max(glob.glob("/boot/vmlinuz-*cloud*"), default="")
-
-
 def why_not():
     for program in ("qemu-system-x86_64", "qemu-img", "genisoimage", "busybox"):
         if shutil.which(program) is None:
             return f"there is no {program} here"
-    if not find_kernel():
+    if not find_kernel()[0]:
         return "there is no /boot/vmlinuz-*cloud* here; apt-get install linux-image-cloud-amd64, or name one with HARENA_GUEST_KERNEL"
     if not (BUILD / "bin" / "harena-qemu-machine").exists():
         return "harena-qemu-machine isn't built"
@@ -58,7 +55,7 @@ def qemu_daemon(folder):
     disks = Path(folder) / "disks"
     disks.mkdir()
     make_initramfs(disks)
-    shutil.copy(find_kernel(), disks / "vmlinuz")
+    shutil.copy(find_kernel()[0], disks / "vmlinuz")
     daemon = Harenad(folder)
 
     def configure(document):
@@ -110,3 +107,20 @@ def remove_groups():
     for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
         if folder.endswith((f"/harena-qemu/{QEMU_INSTANCE}", f"/harena-qemu/{QEMU_INSTANCE}/platform")):
             os.rmdir(folder)
+
+
+def request(daemon, method, path, body=None):
+    """(status, body as JSON)."""
+    status, _, told = raw_api.call(daemon, method, path, body)
+    return status, told
+
+
+def create(daemon, **params):
+    status, made = request(daemon, "POST", "/backends/qemu/sandboxes", {"params": tiny(daemon, **params)})
+    assert status in (200, 201), made
+    return made
+
+
+def stop(daemon, sandbox):
+    status, ended = request(daemon, "DELETE", f"/sandboxes/{sandbox['id']}")
+    assert status in (200, 202, 204), ended

@@ -9,6 +9,7 @@ import os
 import pytest
 
 from files_support import LONG, begin_put, error_of, raw, wait_until
+from peak_memory import PeakMemory
 
 ODD_NAMES = ["文件 \"a'b.txt".encode(), b"new\nline", b"n" * 255, b"\xff\xfe not utf-8", b".hidden", b"a%2Fb", b"..%2f", b" ", b"-n",
              b"a+b&c=d?e#f", b"\x01\x7f", b"back\\slash", b"*", b"~"]
@@ -218,19 +219,12 @@ def test_a_client_that_goes_leaves_nothing(files):
     assert files.get("/work/half/kept").content == b"old"
 
 
-def resident_bytes(pid, peak=False):
-    for line in open(f"/proc/{pid}/status"):
-        if line.startswith("VmHWM:" if peak else "VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError
-
-
 def test_large_files_in_bounded_memory(harenad, files):
     """256 MiB (5 GiB in the long form) both ways; harenad's memory doesn't grow with it."""
     size = (5 << 30) if LONG else (256 << 20)
     block = os.urandom(1 << 20)
-    open(f"/proc/{harenad.process.pid}/clear_refs", "w").write("5")  # the peak starts anew
-    before = resident_bytes(harenad.process.pid)
+    memory = PeakMemory(harenad.process.pid)
+    before = memory.before
     files.http.timeout = 1800
     answer = files.put("/work/large", (block for _ in range(size >> 20)))
     if answer.status_code == 429:
@@ -246,7 +240,7 @@ def test_large_files_in_bounded_memory(harenad, files):
     for _ in range(size >> 20):
         expected.update(block)
     assert count == size and digest.digest() == expected.digest()
-    peak = resident_bytes(harenad.process.pid, peak=True)
+    peak = before + memory.growth()
     assert peak < max(100 << 20, before + (16 << 20)), f"{peak} bytes resident at the peak, {before} before"
     files.delete("/work/large")
     print(json.dumps({"peak_mib": peak >> 20, "before_mib": before >> 20}))

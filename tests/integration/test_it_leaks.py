@@ -4,7 +4,6 @@ times each, and 1,000 lives."""
 
 import http.client
 import os
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -15,7 +14,7 @@ import pytest
 
 from harenad_process import IMAGE, INSTANCE, SOURCE, Harenad
 from http_api import LONG, Api, ApiError
-from running_daemon import remove_cgroups_of
+from running_daemon import clear_away
 
 # Beside the daemon of the session: other groups, other ids.
 OWN = INSTANCE + "x"
@@ -100,9 +99,7 @@ def faulty(monkeypatch, image, request):
     if daemon.process is None:
         daemon.start()
     stop_all(Api(daemon))
-    daemon.stop()
-    shutil.rmtree(folder, ignore_errors=True)
-    remove_cgroups_of(OWN)
+    clear_away(daemon)
 
 
 def life(api):

@@ -17,7 +17,7 @@ import pytest
 import harena
 from harenad_process import IMAGE, SOURCE
 from microvm_support import census, microvm_daemon, remove_groups
-from running_daemon import stop_everything
+from running_daemon import import_tiny, stop_everything
 from tiny_image import make_tiny_image
 
 LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
@@ -31,9 +31,7 @@ def vms():
         daemon = microvm_daemon(folder)
         daemon.start()
         try:
-            make_tiny_image(Path(folder) / "tiny")
-            with daemon.client() as client:
-                client.images.import_image(IMAGE, folder=str(Path(folder) / "tiny"))
+            import_tiny(daemon, Path(folder))
             yield daemon
             if daemon.process is None:
                 daemon.start()

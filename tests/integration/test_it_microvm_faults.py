@@ -12,7 +12,7 @@ import pytest
 import harena
 from harenad_process import IMAGE
 from microvm_support import census, microvm_daemon, remove_groups
-from tiny_image import make_tiny_image
+from running_daemon import import_tiny
 
 # Where it is the daemon that dies: the machine goes on.
 OF_DAEMON = ["microvm.create.groups", "microvm.create.started", "microvm.snapshot.taken", "microvm.fork.frozen", "microvm.remove.begun",
@@ -36,9 +36,7 @@ def vms():
         daemon.fault = fault
         daemon.start()
         try:
-            make_tiny_image(Path(folder) / "tiny")
-            with daemon.client() as client:
-                client.images.import_image(IMAGE, folder=str(Path(folder) / "tiny"))
+            import_tiny(daemon, Path(folder))
             yield daemon
         finally:
             if daemon.process is not None and daemon.process.poll() is None:

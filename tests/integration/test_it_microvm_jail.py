@@ -12,8 +12,7 @@ import pytest
 import harena
 from harenad_process import IMAGE
 from microvm_support import census, microvm_daemon, remove_groups
-from running_daemon import stop_everything
-from tiny_image import make_tiny_image
+from running_daemon import import_tiny, stop_everything
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +23,8 @@ def vmms():
         daemon = microvm_daemon(folder)
         daemon.start()
         try:
-            make_tiny_image(Path(folder) / "tiny")
+            import_tiny(daemon, Path(folder))
             with daemon.client() as client:
-                client.images.import_image(IMAGE, folder=str(Path(folder) / "tiny"))
                 first = client.create(harena.MicroVMArgs(image=IMAGE, memory="192MiB", disk="64MiB"))
                 clone = first.fork()[0]
                 yield {"daemon": daemon, "pids": [vmm_of(sandbox) for sandbox in (first, clone)], "ids": [first.id, clone.id]}

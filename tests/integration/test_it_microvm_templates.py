@@ -12,7 +12,7 @@ import pytest
 import harena
 from harenad_process import IMAGE
 from microvm_support import census, microvm_daemon, remove_groups
-from tiny_image import make_tiny_image
+from running_daemon import import_tiny
 
 SMALL = {"memory": "192MiB", "disk": "64MiB"}
 
@@ -24,9 +24,7 @@ def vms():
         daemon = microvm_daemon(folder, templates="auto", ahead=1, templates_most=3)
         daemon.start()
         try:
-            make_tiny_image(Path(folder) / "tiny")
-            with daemon.client() as client:
-                client.images.import_image(IMAGE, folder=str(Path(folder) / "tiny"))
+            import_tiny(daemon, Path(folder))
             yield daemon
         finally:
             if daemon.process is not None:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from qemu_support import Console, leftovers, qemu_daemon, remove_groups, tiny
+from qemu_support import Console, create, leftovers, qemu_daemon, remove_groups, request, stop, tiny
 
 
 @pytest.fixture(scope="module")
@@ -20,34 +20,10 @@ def daemon(tmp_path_factory):
     remove_groups()
 
 
-def request(daemon, method, path, body=None):
-    import json
-    import urllib.error
-    import urllib.request
-    call = urllib.request.Request(daemon.url + path, method=method, data=None if body is None else json.dumps(body).encode(),
-                                  headers={"Authorization": f"Bearer {daemon.token}", "Content-Type": "application/json"})
-    try:
-        with urllib.request.urlopen(call, timeout=120) as answer:
-            return answer.status, json.loads(answer.read() or b"{}")
-    except urllib.error.HTTPError as error:
-        return error.code, json.loads(error.read() or b"{}")
-
-
-def create(daemon, **params):
-    status, made = request(daemon, "POST", "/v1/backends/qemu/sandboxes", {"params": tiny(daemon, **params)})
-    assert status in (200, 201), made
-    return made
-
-
-def stop(daemon, sandbox):
-    status, ended = request(daemon, "DELETE", f"/v1/sandboxes/{sandbox['id']}")
-    assert status in (200, 202, 204), ended
-
-
 def wait_for_state(daemon, sandbox, wanted):
     deadline = time.monotonic() + 60
     while True:
-        now = request(daemon, "GET", f"/v1/sandboxes/{sandbox['id']}")[1]
+        now = request(daemon, "GET", f"/sandboxes/{sandbox['id']}")[1]
         if now["state"] == wanted:
             return now
         assert time.monotonic() < deadline, now
@@ -64,13 +40,13 @@ def test_console_pause_restart_and_stop(daemon):
     late.wait(b"42-is-it")
     late.close()
     for verb, state in (("pause", "paused"), ("resume", "running")):
-        status, told = request(daemon, "POST", f"/v1/sandboxes/{sandbox['id']}/{verb}", {})
+        status, told = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/{verb}", {})
         assert status == 200 and told["state"] == state, told
     console.run("X=kept; echo $X-$((1+1))", b"kept-2")
     daemon.kill()
     daemon.restart()
     console.run("echo $X-$((2+1))", b"kept-3")
-    assert request(daemon, "GET", f"/v1/sandboxes/{sandbox['id']}")[1]["state"] == "running"
+    assert request(daemon, "GET", f"/sandboxes/{sandbox['id']}")[1]["state"] == "running"
     console.close()
     stop(daemon, sandbox)
     assert leftovers() == []
@@ -78,7 +54,7 @@ def test_console_pause_restart_and_stop(daemon):
 
 def test_a_guest_without_agent_refuses_commands(daemon):
     sandbox = create(daemon, display=False)
-    status, told = request(daemon, "POST", f"/v1/sandboxes/{sandbox['id']}/commands", {"argv": ["true"]})
+    status, told = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/commands", {"argv": ["true"]})
     assert status == 501 and "qemu" in told["error"]["message"], told
     stop(daemon, sandbox)
 
@@ -142,6 +118,6 @@ def test_a_death_is_failed_with_cause(daemon, which):
 def test_bad_parameters_are_named(daemon):
     for params, name in (({"disks": [{"image": "/etc/passwd", "format": "raw"}]}, "disks[0].image"), ({"firmware": "coreboot"}, "firmware"),
                          ({"disks": []}, "disks")):
-        status, told = request(daemon, "POST", "/v1/backends/qemu/sandboxes", {"params": tiny(daemon, **params)})
+        status, told = request(daemon, "POST", "/backends/qemu/sandboxes", {"params": tiny(daemon, **params)})
         assert status == 400 and name.split("[")[0] in told["error"]["message"], told
     assert leftovers() == []

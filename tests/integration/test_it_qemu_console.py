@@ -9,8 +9,7 @@ import time
 import pytest
 
 from harenad_process import BUILD
-from qemu_support import leftovers, qemu_daemon, remove_groups
-from test_it_qemu import create, request, stop
+from qemu_support import create, leftovers, qemu_daemon, remove_groups, request, stop
 from websocket_client import WebSocket
 
 
@@ -77,20 +76,20 @@ def test_refusals(daemon, machine, what):
     assert refusal(dial(daemon, machine, what, token="nobody's"))[0] == 401
     status, error = refusal(dial(daemon, {"id": "sb-0000000000000000000000000000"}, what))
     assert status in (400, 404), error
-    status, error = request(daemon, "GET", f"/v1/sandboxes/{machine['id']}/{what}")
+    status, error = request(daemon, "GET", f"/sandboxes/{machine['id']}/{what}")
     assert status == 400, error  # no WebSocket
 
 
 def test_a_paused_machine_isnt_resumed_by_a_look(daemon, machine):
-    assert request(daemon, "POST", f"/v1/sandboxes/{machine['id']}/pause", {})[0] == 200
+    assert request(daemon, "POST", f"/sandboxes/{machine['id']}/pause", {})[0] == 200
     status, error = refusal(dial(daemon, machine, "console"))
     assert status == 409 and "paused" in error["message"] and "console" in error["message"], error
-    assert request(daemon, "GET", f"/v1/sandboxes/{machine['id']}")[1]["state"] == "paused"
-    assert request(daemon, "POST", f"/v1/sandboxes/{machine['id']}/resume", {})[0] == 200
+    assert request(daemon, "GET", f"/sandboxes/{machine['id']}")[1]["state"] == "paused"
+    assert request(daemon, "POST", f"/sandboxes/{machine['id']}/resume", {})[0] == 200
 
 
 def test_commands_are_refused_with_the_way_in(daemon, machine):
-    status, told = request(daemon, "POST", f"/v1/sandboxes/{machine['id']}/commands", {"argv": ["true"]})
+    status, told = request(daemon, "POST", f"/sandboxes/{machine['id']}/commands", {"argv": ["true"]})
     message = told["error"]["message"]
     assert status == 501 and "qemu" in message and "/console" in message and "VNC" in message, told
 
