@@ -86,13 +86,13 @@ Task<Status> BodyWriter::write_framed(std::string head, std::span<const std::byt
 Task<Status> BodyWriter::write(std::span<const std::byte> bytes) {
   if (bytes.empty() || kind_ == BodyKind::none) co_return ok_status();
   HARENA_CO_TRY_STATUS(count(bytes.size()));
-  if (kind_ == BodyKind::chunked) co_return co_await write_framed({}, bytes, {});
+  if (kind_ == BodyKind::chunked) co_return co_await write_framed(std::string(), bytes, std::string_view());
   co_return co_await stream_.write(bytes);
 }
 
 Task<Status> BodyWriter::write_behind(std::string head, std::span<const std::byte> bytes) {
   HARENA_CO_TRY_STATUS(count(bytes.size()));
-  co_return co_await write_framed(std::move(head), bytes, {});
+  co_return co_await write_framed(std::move(head), bytes, std::string_view());
 }
 
 Task<Status> BodyWriter::finish(const Headers& trailers) {
@@ -109,7 +109,7 @@ Task<Status> BodyWriter::finish_with(std::span<const std::byte> bytes) {
   const Headers none;
   if (kind_ == BodyKind::chunked) {
     const auto last = last_chunk(none);
-    co_return co_await write_framed({}, bytes, last);
+    co_return co_await write_framed(std::string(), bytes, last);
   }
   HARENA_CO_TRY_STATUS(co_await write(bytes));
   co_return co_await finish(none);

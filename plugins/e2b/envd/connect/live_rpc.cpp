@@ -20,7 +20,11 @@ struct Live {
   Status outcome = make_error(ErrorCode::cancelled, "the stream was cut off");
 };
 
-Task<void> keep_outcome(Live& live, Task<Status> copy) { live.outcome = co_await std::move(copy); }
+/// The clock may be at a write: who ends it now would cut a message.
+Task<void> keep_outcome(Live& live, Task<Status> copy) {
+  live.outcome = co_await std::move(copy);
+  co_await live.rpc.settle();
+}
 
 using SteadyClock = std::chrono::steady_clock;
 

@@ -161,12 +161,17 @@ Task<Status> Rpc::send(const google::protobuf::Message& message) {
 
 Task<Status> Rpc::flush() {
   auto turn = co_await mutex_.lock();
-  if (ended_ || held_.empty()) co_return ok_status();
+  if (settled_ || held_.empty()) co_return ok_status();
   const auto bytes = std::exchange(held_, std::string());
   torn_ = true;
   auto written = co_await write(bytes);
   torn_ = !written.ok();
   co_return written;
+}
+
+Task<void> Rpc::settle() {
+  auto turn = co_await mutex_.lock();
+  settled_ = true;
 }
 
 Status Rpc::hold(const google::protobuf::Message& message) { return enclose(message, held_); }
@@ -182,7 +187,7 @@ Task<Status> Rpc::end(Status outcome) {
   }
   if (torn_) co_return make_error(ErrorCode::unavailable, "a message was cut in the middle: the connection is broken off");
   auto turn = co_await mutex_.lock();
-  ended_ = true;
+  settled_ = true;
   auto bytes = std::move(held_);
   append_envelope(bytes, kEnvelopeEnd, end_of_stream(outcome));
   // What is over before anything was told has a length, and goes out in one piece.

@@ -45,11 +45,13 @@ class Rpc {
 
   /// The answer of a unary call.
   http::Task<Status> answer(const google::protobuf::Message& message);
-  /// One message of a stream, out at once. Two may be sent at a time; nothing goes out after end().
+  /// One message of a stream, out at once. Two may be sent at a time; nothing goes out after settle() but the end.
   http::Task<Status> send(const google::protobuf::Message& message);
   /// A message that goes out along with the next one or the end, at the latest with flush().
   Status hold(const google::protobuf::Message& message);
   http::Task<Status> flush();
+  /// Waits for what is just going out; from then on all is held for the end, so that nothing is cut whoever is called off.
+  http::Task<void> settle();
   /// Whether send() was called: before, a client expects no keepalive.
   bool begun() const { return response_.begun(); }
   /// The end of a stream, or the error of either kind.
@@ -74,7 +76,7 @@ class Rpc {
   std::chrono::seconds keepalive_ = kDefaultKeepalive;
   EnvelopeReader reader_;
   http::AsyncMutex mutex_;
-  bool ended_ = false;
+  bool settled_ = false;
   std::string held_;
   /// A write was cancelled in its middle: nothing may follow.
   bool torn_ = false;
