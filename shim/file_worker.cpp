@@ -84,7 +84,7 @@ bool run_file_worker(const Sandbox& sandbox, WorkerLines lines, std::string rest
   auto status = dispatch(sandbox, channel, type, payload);
   if (status) return true;
   // With its init the sandbox is gone: what failed then says nothing about the request.
-  if (::getppid() != sandbox.shim_pid()) return false;
+  if (::getppid() != sandbox.shim_pid() || is_death_of_shim(status.error())) return false;
   bool sent = channel.send(FrameType::error, session::encode_error(status.error()));
   // While the client still had something to send, its next frames belong to no operation: the connection ends.
   return sent && !sends_data(type, payload) && !channel.broken();

@@ -13,8 +13,10 @@ Status announce_leftover(int line, int folder, const std::string& name) {
   if (line < 0) return {};
   std::string message(1, static_cast<char>(Report::leftover));
   message += name;
-  if (!send_with_fd(line, message, folder)) return errno_error(errno, "telling the shim of an upload");
-  return {};
+  if (send_with_fd(line, message, folder)) return {};
+  // Its end is closed a moment before it is no longer this process's parent.
+  if (errno == EPIPE || errno == ECONNRESET) return shim_has_died();
+  return errno_error(errno, "telling the shim of an upload");
 }
 
 Result<std::shared_ptr<Leftovers>> Leftovers::create(EventLoop& loop) {

@@ -173,10 +173,14 @@ std::vector<int> Sandbox::descriptors_for_spawner() const {
   return all;
 }
 
+Error shim_has_died() { return infrastructure_error(ErrorCode::unavailable, "shim", "the sandbox's shim has died"); }
+
+bool is_death_of_shim(const Error& error) { return error.code == ErrorCode::unavailable && error.cause_detail == "shim"; }
+
 Status Sandbox::die_with_shim() const {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() == shim_pid_) return {};
-  return infrastructure_error(ErrorCode::unavailable, "shim", "the sandbox's shim has died");
+  return shim_has_died();
 }
 
 Status Sandbox::join_counting_cgroups() const {

@@ -18,6 +18,10 @@
 
 namespace harena::shim {
 
+/// What a child says that saw its shim die: unavailable (infrastructure), detail "shim". No client gets it: its connection ends instead.
+Error shim_has_died();
+bool is_death_of_shim(const Error& error);
+
 class Sandbox {
  public:
   /// Enters the sandbox's network namespace and makes later children be born in its pid namespace. Needs root.
