@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "plugins/microvm/machine/machine.hpp"
-#include "plugins/microvm/machine/qcow2_file.hpp"
 #include "plugins/microvm/machine/ram_delta.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/vmm/qcow2_file.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -32,7 +32,7 @@ void Machine::remove_files(const std::vector<std::string>& names) const {
 
 Result<std::string> Machine::make_overlay() {
   const std::string name = names_.next("disk");
-  HARENA_TRY_STATUS(make_qcow2_overlay(path(name), config_.disk_bytes));
+  HARENA_TRY_STATUS(vmm::make_qcow2_overlay(path(name), config_.disk_bytes));
   return name;
 }
 

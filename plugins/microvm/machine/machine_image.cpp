@@ -1,8 +1,6 @@
 #include "plugins/microvm/machine/machine_image.hpp"
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "plugins/microvm/machine/ram_delta.hpp"
 #include "sdk/support/files.hpp"
 
 namespace harena::microvm {
@@ -103,25 +100,6 @@ Status MachineImage::check_files(const std::string& folder) const {
 Status MachineImage::forget(const std::string& folder) {
   if (::unlink((folder + "/" + kManifest).c_str()) == 0 || errno == ENOENT) return {};
   return errno_error(errno, "removing a manifest");
-}
-
-Status link_or_copy(const std::string& from, const std::string& to) {
-  if (::link(from.c_str(), to.c_str()) == 0) return {};
-  if (errno != EXDEV && errno != EMLINK && errno != EPERM) return errno_error(errno, "linking " + from);
-  struct stat status{};
-  HARENA_TRY_STATUS(copy_ram_file(from, to));
-  if (::stat(from.c_str(), &status) == 0) ::chmod(to.c_str(), status.st_mode & 07777);
-  return {};
-}
-
-Status clone_file(const std::string& from, const std::string& to) {
-  UniqueFd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!source) return errno_error(errno, "opening " + from);
-  UniqueFd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!target) return errno_error(errno, "making " + to);
-  if (::ioctl(target.get(), FICLONE, source.get()) == 0) return {};
-  ::unlink(to.c_str());
-  return copy_ram_file(from, to);
 }
 
 Result<FileNames> FileNames::in(const std::string& folder) {

@@ -14,6 +14,7 @@
 
 #include "plugins/microvm/machine/vmm.hpp"
 #include "sdk/base/result.hpp"
+#include "sdk/vmm/file_copies.hpp"
 
 namespace harena::microvm {
 
@@ -45,12 +46,8 @@ struct MachineImage {
   Status check_files(const std::string& folder) const;
 };
 
-/// Gives `to` a name for the file `from`, or a copy where that can't be (another file system, too many links).
-Status link_or_copy(const std::string& from, const std::string& to);
-
-/// A copy of `from` that shares its blocks where the file system can (FICLONE), else with its holes. `to` is made, mode 0600; on failure nothing of
-/// it stays.
-Status clone_file(const std::string& from, const std::string& to);
+using vmm::clone_file;
+using vmm::link_or_copy;
 
 /// Names files in one folder: "disk.7". Numbers are never used twice in the life of the folder's owner.
 class FileNames {

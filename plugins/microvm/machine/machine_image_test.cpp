@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "plugins/microvm/machine/qcow2_file.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -68,18 +67,6 @@ TEST_F(ImageFolder, NamesThatLeaveTheFolderAreRefused) {
   }
   put("a/manifest.json", R"({"harena_machine_image": 99})");
   EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::failed_precondition);
-}
-
-TEST_F(ImageFolder, AnOverlayIsOfAWholeNumberOfSectors) {
-  EXPECT_TRUE(make_qcow2_overlay(folder_ + "/o", 64 << 20).ok());
-  EXPECT_EQ(make_qcow2_overlay(folder_ + "/o", 64 << 20).error().code, ErrorCode::already_exists);
-  for (std::int64_t bytes : {std::int64_t{0}, std::int64_t{-512}, std::int64_t{1000}, std::int64_t{9} << 40}) {
-    EXPECT_EQ(make_qcow2_overlay(folder_ + "/p", bytes).error().code, ErrorCode::invalid_argument) << bytes;
-  }
-  std::ifstream file(folder_ + "/o", std::ios::binary);
-  char magic[4];
-  file.read(magic, 4);
-  EXPECT_EQ(std::string(magic, 4), "QFI\xfb");
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include <cstring>
 
 #include "plugins/microvm/machine/machine.hpp"
-#include "plugins/microvm/machine/qcow2_file.hpp"
 #include "plugins/microvm/machine/ram_delta.hpp"
 #include "sdk/session/tunnel/agent_messages.hpp"
 #include "sdk/support/fault.hpp"

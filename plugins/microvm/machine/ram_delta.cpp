@@ -217,25 +217,4 @@ Status merge_delta(const std::string& path, const std::string& ram_file) {
   return copy_pages(delta, file.get(), 0, "writing a RAM file");
 }
 
-Status copy_ram_file(const std::string& from, const std::string& to) {
-  UniqueFd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!source) return errno_error(errno, "opening " + from);
-  struct stat status{};
-  if (::fstat(source.get(), &status) != 0) return errno_error(errno, "looking at " + from);
-  UniqueFd target(::open(to.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!target) return errno_error(errno, "making " + to);
-  if (::ftruncate(target.get(), status.st_size) != 0) return errno_error(errno, "sizing " + to);
-  std::vector<char> buffer(1 << 20);
-  for (off_t at = 0; (at = ::lseek(source.get(), at, SEEK_DATA)) >= 0;) {
-    const off_t end = ::lseek(source.get(), at, SEEK_HOLE);
-    while (at < end) {
-      const auto now = static_cast<std::size_t>(std::min<off_t>(static_cast<off_t>(buffer.size()), end - at));
-      HARENA_TRY_STATUS(read_all(source.get(), buffer.data(), now, at, "copying a RAM file"));
-      HARENA_TRY_STATUS(write_all(target.get(), buffer.data(), now, at, "copying a RAM file"));
-      at += static_cast<off_t>(now);
-    }
-  }
-  return errno == ENXIO ? Status() : Status(errno_error(errno, "copying " + from));
-}
-
 }  // namespace harena::microvm

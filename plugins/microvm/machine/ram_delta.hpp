@@ -44,7 +44,5 @@ Result<DeltaSize> delta_size(const std::string& path);
 Status apply_delta(const std::string& path, pid_t process, std::uint64_t address, std::int64_t ram_bytes);
 /// The same into a RAM file: what was a delta is part of the file then.
 Status merge_delta(const std::string& path, const std::string& ram_file);
-/// A copy of a RAM file that holds no page of zeros which the original doesn't hold (holes stay holes). `to` is made, mode 0600.
-Status copy_ram_file(const std::string& from, const std::string& to);
 
 }  // namespace harena::microvm

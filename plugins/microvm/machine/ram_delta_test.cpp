@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "sdk/base/unique_fd.hpp"
+#include "sdk/vmm/file_copies.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -73,7 +74,7 @@ TEST_F(RamDelta, AnotherMappingBecomesTheSame) {
   EXPECT_EQ(std::memcmp(other, memory_, kBytes), 0);
   ::munmap(other, kBytes);
   // The file itself never changed; a merged copy has it all.
-  ASSERT_TRUE(copy_ram_file(folder_ + "/ram", folder_ + "/merged").ok());
+  ASSERT_TRUE(vmm::copy_sparse_file(folder_ + "/ram", folder_ + "/merged").ok());
   ASSERT_TRUE(merge_delta(delta(), folder_ + "/merged").ok());
   std::ifstream merged(folder_ + "/merged"), frozen(folder_ + "/ram");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(merged), {}), std::string(memory_, kBytes));
@@ -92,16 +93,6 @@ TEST_F(RamDelta, AFileOfOthersIsRefused) {
   EXPECT_EQ(delta_size(delta()).error().code, ErrorCode::data_loss);
   std::filesystem::resize_file(delta(), 20);
   EXPECT_EQ(delta_size(delta()).error().code, ErrorCode::data_loss);
-}
-
-TEST_F(RamDelta, HolesStayHoles) {
-  std::ofstream(folder_ + "/sparse").close();
-  std::filesystem::resize_file(folder_ + "/sparse", 64 << 20);
-  ASSERT_TRUE(copy_ram_file(folder_ + "/sparse", folder_ + "/copy").ok());
-  EXPECT_EQ(std::filesystem::file_size(folder_ + "/copy"), 64u << 20);
-  struct stat info{};
-  ASSERT_EQ(::stat((folder_ + "/copy").c_str(), &info), 0);
-  EXPECT_EQ(info.st_blocks, 0);
 }
 
 TEST_F(RamDelta, HolesOfAFileOfChangesAreWhatStayed) {

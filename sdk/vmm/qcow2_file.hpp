@@ -7,9 +7,9 @@
 
 #include "sdk/base/result.hpp"
 
-namespace harena::microvm {
+namespace harena::vmm {
 
 /// Makes `path` (O_EXCL, mode 0600) for a disk of `size_bytes`, a multiple of 512 and at most 8 TiB. invalid_argument otherwise.
 Status make_qcow2_overlay(const std::string& path, std::int64_t size_bytes);
 
-}  // namespace harena::microvm
+}  // namespace harena::vmm

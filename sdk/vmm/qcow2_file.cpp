@@ -1,4 +1,4 @@
-#include "plugins/microvm/machine/qcow2_file.hpp"
+#include "sdk/vmm/qcow2_file.hpp"
 
 #include <endian.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #include "sdk/base/unique_fd.hpp"
 
-namespace harena::microvm {
+namespace harena::vmm {
 namespace {
 
 constexpr std::int64_t kClusterBits = 16;
@@ -72,4 +72,4 @@ Status make_qcow2_overlay(const std::string& path, std::int64_t size_bytes) {
   return put_at(file.get(), counts.bytes(), 2 * kClusterBytes);
 }
 
-}  // namespace harena::microvm
+}  // namespace harena::vmm
