@@ -79,12 +79,37 @@ std::string command_name(const CLI::App& app) {
   return named.front()->get_name() + (inner.empty() ? "" : " " + inner);
 }
 
+/// The command that was named, the innermost.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto named = app.get_subcommands();
+  return named.empty() ? app : innermost(*named.front());
+}
+
+/// The first option that is none, with the nearest that is one; "" when it isn't an option that was too much.
+std::string unknown_option(const Program& program) {
+  const auto extra = program.app.remaining(true);
+  const auto wrong = std::find_if(extra.begin(), extra.end(), [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
+  if (wrong == extra.end()) return "";
+  std::vector<std::string> known;
+  for (const auto* app : {&innermost(program.app), static_cast<const CLI::App*>(&program.app)}) {
+    for (const auto* option : app->get_options()) {
+      for (const auto& name : option->get_lnames()) known.push_back(name);
+    }
+  }
+  const auto word = wrong->substr(0, wrong->find('='));
+  const auto near = word.starts_with("--") ? nearest(word.substr(2), known) : std::nullopt;
+  return "there is no option '" + word + "'" + (near ? ", did you mean '--" + *near + "'?" : "");
+}
+
 /// CLI11's own sentence, with what it can't know.
 std::string parse_message(const Program& program, const CLI::ParseError& error) {
   std::string text = error.what();
   const auto name = command_name(program.app);
-  if (!program.trailing && (name == "exec" || name == "run") && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    return text + "; the command goes behind --, as in: harena exec SANDBOX -- ls -l /";
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    if (!program.trailing && (name == "exec" || name == "run")) {
+      return text + "; the command goes behind --, as in: harena exec SANDBOX -- ls -l /";
+    }
+    if (const auto option = unknown_option(program); !option.empty()) text = option;
   }
   return text + "; see harena " + (name.empty() ? "" : name + " ") + "--help";
 }

@@ -74,6 +74,8 @@ TEST(Text, NearestFindsTypos) {
   const std::vector<std::string> names = {"container", "microvm", "qemu"};
   EXPECT_EQ(nearest("contaner", names), "container");
   EXPECT_FALSE(nearest("zzzzzzzz", names));
+  const std::vector<std::string> options{"url", "idle-ttl", "idle-ttl-action"};
+  EXPECT_EQ(nearest("ttl", options), "idle-ttl") << "the whole word counts for more than the distance";
   EXPECT_EQ(suggestion("zzzzzzzz", names), "; known: container, microvm, qemu");
 }
 

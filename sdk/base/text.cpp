@@ -44,9 +44,19 @@ int hex_value(char c) {
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// Of those that have the whole word in them the shortest: "ttl" in "idle-ttl", "mem" in "memory".
+const std::string* shortest_with(std::string_view word, std::span<const std::string> candidates) {
+  const std::string* best = nullptr;
+  for (const auto& candidate : candidates) {
+    if (candidate.find(word) != std::string::npos && (!best || candidate.size() < best->size())) best = &candidate;
+  }
+  return word.size() < 3 ? nullptr : best;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+  if (const std::string* whole = shortest_with(word, candidates)) return *whole;
   const std::string* best = nullptr;
   std::size_t best_distance = SIZE_MAX;
   for (const auto& candidate : candidates) {

@@ -29,6 +29,8 @@ def test_create_types_params_by_the_schema(cli, fake):
     (["create", "--idle-ttl", "-5"], "--idle-ttl is '-5'"),
     (["create", "root/base:missing"], "root/base:missing"),
     (["creat"], "did you mean 'create'"),
+    (["create", "--ttl", "5", "root/base:v1"], "there is no option '--ttl', did you mean '--idle-ttl'"),
+    (["exec", "--tiemout=3", "x", "--", "ls"], "there is no option '--tiemout', did you mean '--timeout'"),
     (["ls", "--stat"], "--stat"),
     (["ls", "--", "x"], "takes no command"),
     (["port", "x", "0"], "0"),
