@@ -44,7 +44,8 @@ std::ostream& operator<<(std::ostream& out, const Census& c) {
 Census census(const Backend& backend) {
   auto layout = detect_cgroups();
   Census c{};
-  c.mounts = mount_table().value_or({}).size();
+  // Its own alone, as with the loops: tests beside this one mount and unmount too.
+  for (const auto& mount : mount_table().value_or({})) c.mounts += mount.mount_point.starts_with(backend.folder().string()) ? 1 : 0;
   c.descriptors = entries("/proc/self/fd");
   std::set<std::string> roots = {layout->v2_root};
   for (const auto& [name, root] : layout->v1_roots) roots.insert(root);
@@ -53,7 +54,6 @@ Census census(const Backend& backend) {
     for (fs::recursive_directory_iterator it(root + "/harena/" + backend.instance(), ignored), end; it != end; it.increment(ignored)) c.cgroups += it->is_directory() ? 1 : 0;
   }
   c.folders = entries(backend.folder() / "run") + entries(backend.folder() / "state");
-  // Its own alone: other tests beside this one have some too.
   for (const auto& entry : fs::directory_iterator("/sys/block")) c.loops += read_text(entry.path() / "loop/backing_file").starts_with(backend.folder().string()) ? 1 : 0;
   const pid_t launcher = backend.launcher_pid();
   for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(launcher) + "/task")) c.processes += split(read_text(entry.path() / "children"), ' ').size();
