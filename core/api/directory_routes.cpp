@@ -40,7 +40,6 @@ struct Listing {
 
 Result<Listing> parse_listing(const ApiCall& call) {
   HARENA_TRY(const auto query, call.request.query());
-  HARENA_TRY_STATUS(query.allow_only({"project", "cursor", "limit"}));
   Listing listing{.project = call.principal.project, .cursor = std::string(query.get("cursor").value_or(""))};
   if (const auto project = query.get("project")) {
     HARENA_TRY(listing.project, ProjectPath::parse(*project));

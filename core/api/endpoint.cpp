@@ -1,5 +1,6 @@
 #include "core/api/endpoint.hpp"
 
+#include "core/api/openapi.hpp"
 #include "sdk/base/text.hpp"
 
 namespace harena {
@@ -34,21 +35,26 @@ Result<Principal> ApiRouter::authenticate(const http::Request& request) {
 }
 
 void ApiRouter::add(std::string method, std::string pattern, http::RouteInfo info, Route route) {
-  auto handler = [this, route = std::move(route)](http::Request& request, http::ResponseWriter& response) {
-    return run(route, request, response);
+  Entry entry{.route = std::move(route), .checks_query = method != "*", .query = openapi_query(info.operation_id)};
+  auto handler = [this, entry = std::move(entry)](http::Request& request, http::ResponseWriter& response) {
+    return run(entry, request, response);
   };
   auto added = router_.add({std::move(method), std::move(pattern), std::move(info), std::move(handler)});
   if (!added.ok() && status_.ok()) status_ = std::move(added);
 }
 
-Task<Status> ApiRouter::run(const Route& route, http::Request& request, http::ResponseWriter& response) {
+Task<Status> ApiRouter::run(const Entry& entry, http::Request& request, http::ResponseWriter& response) {
   auto principal = authenticate(request);
   if (!principal.ok()) co_return std::move(principal).error();
+  if (entry.checks_query) {
+    HARENA_CO_TRY(const auto query, request.query());
+    HARENA_CO_TRY_STATUS(query.allow_only(entry.query));
+  }
   ApiCall call{request, response, *std::move(principal), {}};
   call.context.principal = call.principal.id;
   call.context.trace_id = std::string(request.header("X-Trace-Id").value_or(""));
   if (call.context.trace_id.empty()) call.context.trace_id = random_.hex(8);
-  auto reply = co_await route(call);
+  auto reply = co_await entry.route(call);
   if (!reply.ok()) co_return std::move(reply).error();
   if (reply->status == 0) co_return ok_status();
   co_return co_await response.send_json(reply->status, reply->body);

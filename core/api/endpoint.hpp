@@ -1,10 +1,11 @@
 #pragma once
-// ApiRouter: how a room of routes registers. Every route goes through one gate: authenticate, make the call context, run,
-// and turn the outcome into an answer.
+// ApiRouter: how a room of routes registers. Every route goes through one gate: authenticate, refuse what its query doesn't know
+// (openapi_operations.cpp has the names), make the call context, run, and turn the outcome into an answer.
 
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/api/call.hpp"
 #include "core/contracts/identity.hpp"
@@ -34,7 +35,12 @@ class ApiRouter {
   const Status& status() const { return status_; }
 
  private:
-  http::Task<Status> run(const Route& route, http::Request& request, http::ResponseWriter& response);
+  struct Entry {
+    Route route;
+    bool checks_query;  ///< false: the query is somebody else's, a service's behind /ports
+    std::vector<std::string> query;
+  };
+  http::Task<Status> run(const Entry& entry, http::Request& request, http::ResponseWriter& response);
   Result<Principal> authenticate(const http::Request& request);
 
   http::Router& router_;

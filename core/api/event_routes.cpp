@@ -33,7 +33,6 @@ Result<std::vector<std::string>> parse_types(std::string_view text) {
 
 Result<EventListing> parse_event_listing(const ApiCall& call) {
   HARENA_TRY(const auto query, call.request.query());
-  HARENA_TRY_STATUS(query.allow_only({"type", "project", "sandbox", "cursor", "limit"}));
   EventListing listing;
   listing.filter.project = call.principal.project;
   if (const auto project = query.get("project")) {

@@ -149,7 +149,6 @@ Result<image::ImportRequest> parse_import(ApiServices& services, const Principal
 Task<Result<image::ImportRequest>> receive_archive(ApiServices& services, ApiCall& call,
                                                    const std::filesystem::path& into) {
   HARENA_CO_TRY(const auto query, call.request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"reference", "kind"}));
   const std::string text(query.get("reference").value_or(""));
   HARENA_CO_TRY(auto reference, permitted_image(services.iam, call.principal, Permission::image_write, text));
   HARENA_CO_TRY(const auto kind, image::image_kind_from_string(query.get("kind").value_or("base")));

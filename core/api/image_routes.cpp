@@ -34,7 +34,6 @@ void ImageRoutes::add_to(ApiRouter& router) {
 
 ImageRoutes::Answer ImageRoutes::list(ApiCall& call) {
   HARENA_CO_TRY(const auto query, call.request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"prefix", "limit", "cursor"}));
   HARENA_CO_TRY(const auto limit, parse_int(query.get("limit").value_or("100"), 1, 1'000, "limit"));
   const std::string prefix(query.get("prefix").value_or(""));
   const std::string cursor(query.get("cursor").value_or(""));
@@ -73,6 +72,8 @@ ImageRoutes::Answer ImageRoutes::import(ApiCall& call) {
   const auto type = call.request.header("Content-Type").value_or("");
   const bool is_archive = type.starts_with("application/x-tar") || type.starts_with("application/octet-stream");
   if (!is_archive) {
+    HARENA_CO_TRY(const auto query, call.request.query());
+    HARENA_CO_TRY_STATUS(query.allow_only({}));  // the body says it all
     HARENA_CO_TRY(const auto body, co_await call.json_body(services_.config.limits.max_body_bytes));
     HARENA_CO_TRY(auto request, parse_import(services_, call.principal, body));
     co_return co_await run_import(services_, call, std::move(request));

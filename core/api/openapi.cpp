@@ -16,34 +16,24 @@ std::string openapi_path(std::string pattern) {
   return pattern;
 }
 
-json path_parameters(const std::string& pattern) {
+json path_parameters(const std::string& operation_id, const std::string& pattern) {
   json list = json::array();
   for (auto open = pattern.find('{'); open != std::string::npos; open = pattern.find('{', open + 1)) {
     const auto close = pattern.find('}', open);
     std::string name = pattern.substr(open + 1, close - open - 1);
     std::erase(name, '*');
-    json parameter = {{"name", name}, {"in", "path"}, {"required", true}};
-    parameter["schema"] = {{"type", "string"}};
-    list.push_back(std::move(parameter));
+    list.push_back(openapi_parameter(operation_id, name, "path", true));
   }
   return list;
-}
-
-json error_response() {
-  json content;
-  content["application/json"]["schema"]["$ref"] = "#/components/schemas/ErrorBody";
-  return {{"description", "What was wrong, and what would be right"}, {"content", std::move(content)}};
 }
 
 json operation_of(const http::Route& route) {
   json operation = openapi_operation(route.info.operation_id);
   operation["operationId"] = route.info.operation_id;
   operation["summary"] = route.info.summary;
-  json parameters = path_parameters(route.pattern);
+  json parameters = path_parameters(route.info.operation_id, route.pattern);
   for (const auto& parameter : operation.value("parameters", json::array())) parameters.push_back(parameter);
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);
-  if (!operation.contains("responses")) operation["responses"]["200"] = {{"description", "Done"}};
-  operation["responses"]["default"] = error_response();
   return operation;
 }
 

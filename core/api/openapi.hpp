@@ -17,8 +17,14 @@ nlohmann::json openapi_document(const std::vector<http::Route>& routes, const st
 /// The schemas of what the API takes and gives, by name (openapi_schemas.cpp).
 nlohmann::json openapi_schemas();
 
-/// What the document says of an operation beyond its RouteInfo: schemas, query parameters, media types
-/// (openapi_operations.cpp). {} for an operation that needs no more.
+/// What the document says of an operation beyond its RouteInfo: schemas, query parameters, media types, errors
+/// (openapi_operations.cpp).
 nlohmann::json openapi_operation(const std::string& operation_id);
+
+/// The names of an operation's query parameters: there are no others.
+std::vector<std::string> openapi_query(const std::string& operation_id);
+
+/// A parameter with its type, range, default and meaning (openapi_parameters.cpp). `in`: "path" or "query".
+nlohmann::json openapi_parameter(const std::string& operation_id, const std::string& name, const char* in, bool required);
 
 }  // namespace harena

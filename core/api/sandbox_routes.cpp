@@ -181,7 +181,6 @@ Status SandboxRoutes::bound_to_caller(SandboxFilter& filter, const Principal& pr
 
 SandboxRoutes::Answer SandboxRoutes::list(ApiCall& call) {
   HARENA_CO_TRY(const auto query, call.request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"project", "task", "backend", "state", "label", "limit", "cursor"}));
   HARENA_CO_TRY(auto filter, parse_filter(query));
   HARENA_CO_TRY_STATUS(bound_to_caller(filter, call.principal));
   HARENA_CO_TRY(auto cursor, parse_cursor(query));

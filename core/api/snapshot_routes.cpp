@@ -96,12 +96,14 @@ SnapshotRoutes::Answer SnapshotRoutes::rollback(ApiCall& call) {
 
 SnapshotRoutes::Answer SnapshotRoutes::list(ApiCall& call) {
   HARENA_CO_TRY(const auto query, call.request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"project", "name", "sandbox", "limit", "cursor"}));
   SnapshotFilter filter;
   HARENA_CO_TRY(filter.project, project_of(query, call.principal));
   HARENA_CO_TRY_STATUS(services_.iam.authorize(call.principal, Permission::sandbox_read, *filter.project));
   filter.name = query.get("name").value_or("");
-  filter.sandbox_id = query.get("sandbox").value_or("");
+  if (const auto sandbox = query.get("sandbox")) {
+    HARENA_CO_TRY(const auto id, SandboxId::parse(*sandbox));
+    filter.sandbox_id = id.str();
+  }
   std::string cursor(query.get("cursor").value_or(""));
   if (!cursor.empty()) HARENA_CO_TRY_STATUS(SandboxId::parse(cursor));
   HARENA_CO_TRY(const auto limit, parse_int(query.get("limit").value_or("100"), 1, 1'000, "limit"));
@@ -115,7 +117,6 @@ SnapshotRoutes::Answer SnapshotRoutes::list(ApiCall& call) {
 /// The one that the path names, in the query's project.
 Task<Result<Snapshot>> SnapshotRoutes::named(ApiCall& call, Permission permission) {
   HARENA_CO_TRY(const auto query, call.request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"project"}));
   HARENA_CO_TRY(auto project, project_of(query, call.principal));
   co_return co_await permitted_snapshot(services_, call.principal, permission, call.request.param("snapshot"), std::move(project));
 }

@@ -81,12 +81,12 @@ std::vector<std::string_view> Query::get_all(std::string_view name) const {
   return values;
 }
 
-Status Query::allow_only(std::initializer_list<std::string_view> known) const {
+Status Query::allow_only(std::span<const std::string> known) const {
   for (const auto& [key, value] : pairs_) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::vector<std::string> names(known.begin(), known.end());
-    return make_error(ErrorCode::invalid_argument,
-                      "unknown query parameter '" + key + "'" + suggestion(key, names));
+    const std::string what = "unknown query parameter '" + key + "'";
+    if (known.empty()) return make_error(ErrorCode::invalid_argument, what + ": this call has none");
+    return make_error(ErrorCode::invalid_argument, what + suggestion(key, known));
   }
   return ok_status();
 }

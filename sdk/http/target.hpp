@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -42,7 +43,7 @@ class Query {
   const std::vector<Pair>& pairs() const { return pairs_; }
 
   /// OK if every name is one of `known`; else invalid_argument naming the unknown one and the nearest.
-  Status allow_only(std::initializer_list<std::string_view> known) const;
+  Status allow_only(std::span<const std::string> known) const;
 
  private:
   std::vector<Pair> pairs_;

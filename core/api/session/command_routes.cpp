@@ -73,7 +73,6 @@ Task<Status> start_and_follow(const Request& request, ResponseWriter& response, 
 }  // namespace
 
 Task<Status> start_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
-  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto text, co_await read_json(request, kMaxStartBodyBytes));
   HARENA_CO_TRY(auto body, parse_start(text));
   HARENA_CO_TRY(auto link, co_await connector.connect());
@@ -90,8 +89,7 @@ Task<Status> start_command(Request& request, ResponseWriter& response, SessionCo
   co_return co_await response.send_json(started.existing ? 200 : 201, to_json(info));
 }
 
-Task<Status> list_commands(Request& request, ResponseWriter& response, SessionConnector& connector) {
-  HARENA_CO_TRY_STATUS(refuse_query(request));
+Task<Status> list_commands(Request&, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto link, co_await connector.connect());
   HARENA_CO_TRY(auto commands, co_await link.client.list());
   json all = json::array();
@@ -102,14 +100,12 @@ Task<Status> list_commands(Request& request, ResponseWriter& response, SessionCo
 }
 
 Task<Status> get_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
-  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   HARENA_CO_TRY(auto info, co_await link.client.info(request.param("cid")));
   co_return co_await response.send_json(200, to_json(info));
 }
 
 Task<Status> forget_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
-  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   const std::string command = request.param("cid");
   auto killed = co_await link.client.signal(command, SIGKILL, session::SignalTarget::tree);
@@ -120,7 +116,6 @@ Task<Status> forget_command(Request& request, ResponseWriter& response, SessionC
 }
 
 Task<Status> signal_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
-  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto body, co_await read_json(request));
   JsonFields fields(body, "the signal");
   HARENA_CO_TRY(auto name, fields.string("signal", "TERM"));
@@ -137,7 +132,6 @@ Task<Status> signal_command(Request& request, ResponseWriter& response, SessionC
 }
 
 Task<Status> resize_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
-  HARENA_CO_TRY_STATUS(refuse_query(request));
   HARENA_CO_TRY(auto body, co_await read_json(request));
   JsonFields fields(body, "the size");
   HARENA_CO_TRY(auto rows, fields.integer("rows", 0, 1, 65535));
@@ -151,7 +145,6 @@ Task<Status> resize_command(Request& request, ResponseWriter& response, SessionC
 
 Task<Status> write_stdin(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"offset", "eof"}));
   HARENA_CO_TRY(auto eof, parse_bool(query, "eof", false));
   session::StdinRequest open;
   open.command = request.param("cid");

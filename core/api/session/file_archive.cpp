@@ -10,7 +10,6 @@ using http::Task;
 
 Task<Status> read_archive(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user"}));
   session::FileArchiveReadRequest read;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, read));
   HARENA_CO_TRY(auto link, co_await connector.connect());
@@ -24,7 +23,6 @@ Task<Status> read_archive(Request& request, ResponseWriter& response, SessionCon
 
 Task<Status> write_archive(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user"}));
   session::FileArchiveWriteRequest write;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, write));
   HARENA_CO_TRY(auto link, co_await connector.connect());

@@ -12,7 +12,6 @@ using nlohmann::json;
 
 Task<Status> stat_file(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user", "follow"}));
   session::FilePathRequest look;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, look));
   HARENA_CO_TRY(look.follow, parse_bool(query, "follow", false));
@@ -23,7 +22,6 @@ Task<Status> stat_file(Request& request, ResponseWriter& response, SessionConnec
 
 Task<Status> list_files(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user", "recursive", "limit", "cursor", "xattrs"}));
   session::FileListRequest list;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, list));
   HARENA_CO_TRY(list.recursive, parse_bool(query, "recursive", false));

@@ -11,7 +11,6 @@ using nlohmann::json;
 
 Task<Status> remove_file(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user", "recursive"}));
   session::FileRemoveRequest remove;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, remove));
   HARENA_CO_TRY(remove.recursive, parse_bool(query, "recursive", false));

@@ -145,7 +145,6 @@ Task<Status> answer_in_two_steps(Request& request, ResponseWriter& response, ses
 
 Task<Status> read_file(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user"}));
   session::FileReadRequest read;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, read));
   read.ask = is_conditional(request);

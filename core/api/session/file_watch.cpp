@@ -50,7 +50,6 @@ Task<Status> copy_events(LiveAnswer& answer, session::FileWatcher& watcher, cons
 
 Task<Status> watch_files(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user", "recursive"}));
   session::FileWatchRequest watch;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, watch));
   HARENA_CO_TRY(watch.recursive, parse_bool(query, "recursive", false));

@@ -41,7 +41,6 @@ Status take_conditions(const Request& request, session::FileWriteRequest& write)
 
 Result<session::FileWriteRequest> parse_write(const Request& request) {
   HARENA_TRY(auto query, request.query());
-  HARENA_TRY_STATUS(query.allow_only({"path", "user", "mode", "parents", "exclusive", "offset"}));
   session::FileWriteRequest write;
   HARENA_TRY_STATUS(take_path_and_user(query, write));
   HARENA_TRY(write.parents, parse_bool(query, "parents", false));

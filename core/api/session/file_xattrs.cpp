@@ -15,7 +15,6 @@ namespace {
 /// path, user, follow and name of a query.
 template <class Message>
 Status take_named(const http::Query& query, Message& message) {
-  HARENA_TRY_STATUS(query.allow_only({"path", "user", "name", "follow"}));
   HARENA_TRY_STATUS(take_path_and_user(query, message));
   HARENA_TRY(message.follow, parse_bool(query, "follow", false));
   message.name = std::string(query.get("name").value_or(""));
@@ -27,7 +26,6 @@ Status take_named(const http::Query& query, Message& message) {
 
 Task<Status> list_xattrs(Request& request, ResponseWriter& response, SessionConnector& connector) {
   HARENA_CO_TRY(auto query, request.query());
-  HARENA_CO_TRY_STATUS(query.allow_only({"path", "user", "follow"}));
   session::FileXattrListRequest list;
   HARENA_CO_TRY_STATUS(take_path_and_user(query, list));
   HARENA_CO_TRY(list.follow, parse_bool(query, "follow", false));

@@ -24,7 +24,6 @@ namespace {
 
 Result<session::AttachRequest> parse_attach(const Request& request, bool with_follow) {
   HARENA_TRY(auto query, request.query());
-  HARENA_TRY_STATUS(query.allow_only({"stdout_offset", "stderr_offset", "follow", "background"}));
   session::AttachRequest attach;
   attach.command = request.param("cid");
   HARENA_TRY(attach.stdout_offset, parse_number(query, "stdout_offset", 0));

@@ -229,12 +229,6 @@ std::string mode_text(std::uint32_t mode) {
   return text.data();
 }
 
-Status refuse_query(const http::Request& request) {
-  HARENA_TRY(auto query, request.query());
-  if (query.pairs().empty()) return {};
-  return invalid("unknown query parameter '" + query.pairs().front().first + "': this call has none, what it takes is in the body");
-}
-
 Result<bool> parse_bool(const http::Query& query, std::string_view name, bool fallback) {
   auto text = query.get(name);
   if (!text) return fallback;

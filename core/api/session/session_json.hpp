@@ -49,8 +49,6 @@ std::string signal_name(int signal);
 Result<std::uint32_t> parse_mode(std::string_view text);
 std::string mode_text(std::uint32_t mode);
 
-/// invalid_argument if there is a query at all: for routes that know none.
-Status refuse_query(const http::Request& request);
 Result<bool> parse_bool(const http::Query& query, std::string_view name, bool fallback);
 Result<std::uint64_t> parse_number(const http::Query& query, std::string_view name, std::uint64_t fallback);
 /// Required.
