@@ -38,9 +38,9 @@ test_packages() {
   # For E2B's JavaScript SDK. A machine may have Node.js from elsewhere, which Debian's npm would conflict with.
   command -v npm >/dev/null || echo nodejs npm
   # qemu-system-x86: the test VM of tests/system. python3-ipykernel, -jupyter-client, -uvicorn: the code interpreter's service, tested
-  # without a sandbox (tests/interpreter).
+  # without a sandbox (tests/interpreter). sqlite3: goes into a microVM whose forks go on with a transaction.
   echo libgtest-dev libgmock-dev busybox-static docker-registry python3-protobuf python3-pytest python3-venv python3-pip procps git qemu-system-x86 \
-    python3-ipykernel python3-jupyter-client python3-uvicorn
+    sqlite3 python3-ipykernel python3-jupyter-client python3-uvicorn
 }
 
 as_root_or_explain() {

@@ -1,9 +1,11 @@
 #include "sdk/vmm/file_copies.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -68,6 +70,32 @@ TEST_F(FileCopies, AnOverlayIsOfAWholeNumberOfSectors) {
     EXPECT_EQ(make_qcow2_overlay(path("p"), bytes).error().code, ErrorCode::invalid_argument) << bytes;
   }
   EXPECT_EQ(get("o").substr(0, 4), "QFI\xfb");
+}
+
+/// No file of this process grows above the limit: as on a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : before_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &limit_);
+    const rlimit small{bytes, limit_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &limit_);
+    ::signal(SIGXFSZ, before_);
+  }
+
+ private:
+  rlimit limit_{};
+  sighandler_t before_;
+};
+
+TEST_F(FileCopies, WithoutRoomNoFileStays) {
+  put("a", std::string(8192, 'a'));
+  FullDisk full(4096);
+  EXPECT_FALSE(make_qcow2_overlay(path("o"), 64 << 20).ok());
+  EXPECT_FALSE(copy_sparse_file(path("a"), path("c")).ok());
+  EXPECT_FALSE(fs::exists(path("o")) || fs::exists(path("c")));
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ Status make_root(const JailSpec& spec) {
   HARENA_TRY_STATUS(bind_file(spec.program, root + spec.program, kReadOnly | MS_NODEV));
   HARENA_TRY_STATUS(make_devices(root, spec.devices));
   for (const auto& file : spec.files) {
-    unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    unsigned long flags = MS_NOSUID | MS_NODEV;
+    if (!file.executable) flags |= MS_NOEXEC;
     if (!file.writable) flags |= MS_RDONLY;
     HARENA_TRY_STATUS(bind_file(file.from, root + file.to, flags));
   }
@@ -163,7 +164,9 @@ void exec_in_jail(const JailedProgram& program) {
   std::vector<char*> argv = {const_cast<char*>(file.c_str())};
   for (const auto& argument : program.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  char* environment[] = {const_cast<char*>("PATH=/nowhere"), const_cast<char*>("LC_ALL=C"), nullptr};
+  std::string preload = "LD_PRELOAD=" + program.jail.preload;
+  char* last = program.jail.preload.empty() ? nullptr : preload.data();
+  char* environment[] = {const_cast<char*>("PATH=/nowhere"), const_cast<char*>("LC_ALL=C"), last, nullptr};
   ::execve(file.c_str(), argv.data(), environment);
   child_fails(errno_error(errno, "executing " + file));
 }

@@ -13,6 +13,7 @@ namespace harena::vmm {
 struct JailFile {
   std::string from, to;  // paths of the host, and in the jail (/name)
   bool writable = false;
+  bool executable = false;  // also to be mapped as a library
 };
 
 struct JailSpec {
@@ -24,6 +25,7 @@ struct JailSpec {
   std::uint32_t uid = 0;
   /// Files that a process writes "0" into to join its cgroups; borrowed.
   std::vector<int> group_files;
+  std::string preload;  // a library, by its name in the jail, that is loaded into the program before all others; empty: none
 };
 
 /// Libraries and data files of QEMU.

@@ -54,6 +54,16 @@ Status put_at(int file, const std::vector<char>& bytes, std::int64_t offset) {
   return errno_error(written < 0 ? errno : ENOSPC, "writing a disk's overlay");
 }
 
+Status fill(int file, std::int64_t size_bytes, std::int64_t l1_entries) {
+  const std::int64_t clusters = kFixedClusters + (l1_entries * 8 + kClusterBytes - 1) / kClusterBytes;
+  if (::ftruncate(file, clusters * kClusterBytes) != 0) return errno_error(errno, "sizing a disk's overlay");
+  BigEndian counts(static_cast<std::size_t>(clusters) * 2);
+  for (std::int64_t i = 0; i < clusters; ++i) counts.u16(1);
+  HARENA_TRY_STATUS(put_at(file, header(size_bytes, l1_entries), 0));
+  HARENA_TRY_STATUS(put_at(file, BigEndian(8).u64(2 * kClusterBytes).bytes(), kClusterBytes));
+  return put_at(file, counts.bytes(), 2 * kClusterBytes);
+}
+
 }  // namespace
 
 Status make_qcow2_overlay(const std::string& path, std::int64_t size_bytes) {
@@ -61,15 +71,11 @@ Status make_qcow2_overlay(const std::string& path, std::int64_t size_bytes) {
     return make_error(ErrorCode::invalid_argument, "a disk of " + std::to_string(size_bytes) + " bytes: a multiple of 512 up to 8 TiB is right");
   }
   const std::int64_t l1_entries = (size_bytes + kClusterBytes * kEntriesOfL2 - 1) / (kClusterBytes * kEntriesOfL2);
-  const std::int64_t clusters = kFixedClusters + (l1_entries * 8 + kClusterBytes - 1) / kClusterBytes;
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return errno_error(errno, "making " + path);
-  if (::ftruncate(file.get(), clusters * kClusterBytes) != 0) return errno_error(errno, "sizing " + path);
-  BigEndian counts(static_cast<std::size_t>(clusters) * 2);
-  for (std::int64_t i = 0; i < clusters; ++i) counts.u16(1);
-  HARENA_TRY_STATUS(put_at(file.get(), header(size_bytes, l1_entries), 0));
-  HARENA_TRY_STATUS(put_at(file.get(), BigEndian(8).u64(2 * kClusterBytes).bytes(), kClusterBytes));
-  return put_at(file.get(), counts.bytes(), 2 * kClusterBytes);
+  Status filled = fill(file.get(), size_bytes, l1_entries);
+  if (!filled.ok()) ::unlink(path.c_str());
+  return filled;
 }
 
 }  // namespace harena::vmm

@@ -10,6 +10,7 @@
 namespace harena::vmm {
 
 /// Makes `path` (O_EXCL, mode 0600) for a disk of `size_bytes`, a multiple of 512 and at most 8 TiB. invalid_argument otherwise.
+/// What fails leaves no file.
 Status make_qcow2_overlay(const std::string& path, std::int64_t size_bytes);
 
 }  // namespace harena::vmm

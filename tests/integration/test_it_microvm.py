@@ -330,17 +330,6 @@ def test_a_web_server_goes_on_in_every_fork(machine):
         child.stop()
 
 
-def test_a_snapshot_outlives_the_retag_of_its_image(vms, api, machine):
-    lines(machine, "echo kept > /dev/shm/a")
-    snapshot = machine.snapshot()
-    make_tiny_image(Path(vms.folder) / "tiny2")
-    (Path(vms.folder) / "tiny2" / "marker").write_text("another image")
-    api.images.import_image(IMAGE, folder=str(Path(vms.folder) / "tiny2"))
-    restored = api.create(harena.MicroVMArgs(snapshot=snapshot.id))
-    assert lines(restored, "cat /dev/shm/a; ls /marker 2>/dev/null; true") == "kept\n"
-    restored.stop()
-
-
 def test_the_search_of_the_examples(vms, api):
     sys.path.insert(0, str(SOURCE / "examples"))
     import tree_search

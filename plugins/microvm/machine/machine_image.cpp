@@ -75,7 +75,10 @@ Result<MachineImage> MachineImage::read(const std::string& folder) {
 Status MachineImage::write(const std::string& folder) const {
   HARENA_TRY(UniqueFd at, open_directory(AT_FDCWD, folder));
   const std::string fresh = std::string(kManifest) + ".new";
-  HARENA_TRY_STATUS(create_file_at(at.get(), fresh, to_json(*this).dump(2), 0600));
+  if (Status made = create_file_at(at.get(), fresh, to_json(*this).dump(2), 0600); !made.ok()) {
+    ::unlinkat(at.get(), fresh.c_str(), 0);
+    return made;
+  }
   if (::renameat(at.get(), fresh.c_str(), at.get(), kManifest) != 0) return errno_error(errno, "renaming a manifest");
   return {};
 }
@@ -117,16 +120,24 @@ Result<FileNames> FileNames::in(const std::string& folder) {
 
 Result<MachineImage> adopt_image(const MachineImage& image, const std::string& from, const std::string& to, FileNames& names) {
   MachineImage mine = image;
+  std::vector<std::string> taken;
   auto take = [&](std::string& name, const char* kind) -> Status {
     const std::string source = from + "/" + name;
     name = names.next(kind);
-    return link_or_copy(source, to + "/" + name);
+    HARENA_TRY_STATUS(link_or_copy(source, to + "/" + name));
+    taken.push_back(to + "/" + name);
+    return {};
   };
-  HARENA_TRY_STATUS(take(mine.ram, "ram"));
-  HARENA_TRY_STATUS(take(mine.state, "state"));
-  if (!mine.delta.empty()) HARENA_TRY_STATUS(take(mine.delta, "delta"));
-  for (auto& file : mine.disk) HARENA_TRY_STATUS(take(file.path, "disk"));
-  return mine;
+  const Status all = [&]() -> Status {
+    HARENA_TRY_STATUS(take(mine.ram, "ram"));
+    HARENA_TRY_STATUS(take(mine.state, "state"));
+    if (!mine.delta.empty()) HARENA_TRY_STATUS(take(mine.delta, "delta"));
+    for (auto& file : mine.disk) HARENA_TRY_STATUS(take(file.path, "disk"));
+    return {};
+  }();
+  if (all.ok()) return mine;
+  for (const auto& path : taken) ::unlink(path.c_str());
+  return all.error();
 }
 
 }  // namespace harena::microvm

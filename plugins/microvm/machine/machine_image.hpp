@@ -61,6 +61,7 @@ class FileNames {
 };
 
 /// Links all files of the image in `from` into `to` under names of `names`; the image as it is there. Not written yet.
+/// What fails leaves none of them.
 Result<MachineImage> adopt_image(const MachineImage& image, const std::string& from, const std::string& to, FileNames& names);
 
 }  // namespace harena::microvm

@@ -69,5 +69,14 @@ TEST_F(ImageFolder, NamesThatLeaveTheFolderAreRefused) {
   EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::failed_precondition);
 }
 
+TEST_F(ImageFolder, WhatIsAdoptedByHalfLeavesNoFile) {
+  const auto made = image();
+  auto names = FileNames::in(folder_ + "/b");
+  ASSERT_TRUE(names.ok());
+  fs::remove(folder_ + "/a/disk.5");  // the last that is linked
+  EXPECT_FALSE(adopt_image(made, folder_ + "/a", folder_ + "/b", *names).ok());
+  EXPECT_TRUE(fs::is_empty(folder_ + "/b"));
+}
+
 }  // namespace
 }  // namespace harena::microvm

@@ -52,6 +52,10 @@ json file_node(int set, const std::string& name, bool writable) {
           {"cache", {{"no-flush", true}, {"direct", false}}}};
 }
 
+/// A disk of this host that is full is told to the guest, as an I/O error of what was written. QEMU's own default stops the machine until
+/// somebody orders it to go on: whoever waits for a command would see it hang.
+constexpr const char* kOnErrors = ",werror=report,rerror=report";
+
 void add_disk(Arguments& to, const DiskSpec& disk, std::size_t number, const std::vector<int>& fds, int& set) {
   for (std::size_t i = 0; i < disk.files.size(); ++i) {
     const bool writable = disk.writable && i + 1 == disk.files.size();
@@ -64,7 +68,7 @@ void add_disk(Arguments& to, const DiskSpec& disk, std::size_t number, const std
     add(to, {"-blockdev", format.dump()});
   }
   add(to, {"-device", "virtio-blk-device,id=disk" + std::to_string(number) + ",drive=" + disk_node(number, disk.files.size() - 1) +
-                          ",serial=" + disk.serial});
+                          ",serial=" + disk.serial + kOnErrors});
 }
 
 }  // namespace

@@ -6,14 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "plugins/microvm/machine/jail_names.hpp"
 #include "plugins/microvm/machine/vmm.hpp"
 
 namespace harena::microvm {
 
-/// Names inside the jail (qemu_jail.hpp).
-inline constexpr const char* kJailRam = "/ram";
-inline constexpr const char* kJailKernel = "/kernel";
-inline constexpr const char* kJailInitramfs = "/initramfs";
 /// Memory for translated code under TCG: QEMU's own default is an eighth of the host's memory.
 inline constexpr int kTranslationMiB = 64;
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@ namespace {
 /// The file descriptor sets above those of the command line.
 constexpr int kOverlaySet = 1000;
 constexpr int kStateSet = 2000;
+/// More than the state of the devices of a machine is (some 100 KiB).
+constexpr std::uint64_t kStateBytes = 1 << 20;
 constexpr std::size_t kMostLogBytes = 64 << 10;
 
 struct SocketPair {
@@ -38,6 +41,12 @@ Result<UniqueFd> open_file(const std::string& path, int flags) {
   UniqueFd file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return errno_error(errno, "opening " + path);
   return file;
+}
+
+/// Whether the file system has no more than a device state's worth of room.
+bool is_full(int file) {
+  struct statvfs room{};
+  return ::fstatvfs(file, &room) == 0 && room.f_bavail * room.f_frsize < kStateBytes;
 }
 
 /// What the child needs, all made before the fork.
@@ -124,7 +133,7 @@ class QemuVmm final : public Vmm {
 };
 
 Status QemuVmm::fork_child(const Launch& launch, int log) {
-  const auto jail = qemu_jail(launch.spec);
+  HARENA_TRY(const auto jail, qemu_jail(launch.spec));
   const auto arguments = qemu_arguments(launch.spec, launch.numbers);
   HARENA_TRY(UniqueFd null, open_file("/dev/null", O_RDWR));
   const pid_t self = ::getpid();
@@ -214,8 +223,11 @@ Status QemuVmm::save(const SavePaths& to, std::int64_t deadline_ns) {
   auto saved = qmp_->execute("xen-save-devices-state", arguments, deadline_ns);
   (void)qmp_->execute("remove-fd", {{"fdset-id", set}}, deadline_ns);
   if (saved.ok()) return {};
+  const bool full = is_full(file.get());  // QEMU says "an IO error" of every cause
   ::unlink(to.state.c_str());
-  return std::move(saved).error();
+  if (!full) return std::move(saved).error();
+  return infrastructure_error(ErrorCode::resource_exhausted, "disk",
+                              "no room for the machine's state in " + to.state + ": " + saved.error().message);
 }
 
 Status QemuVmm::load_state(const std::string& path, std::int64_t deadline_ns) {
