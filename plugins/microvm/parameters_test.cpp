@@ -4,7 +4,6 @@
 
 #include "plugins/microvm/sandbox_state.hpp"
 #include "plugins/microvm/settings.hpp"
-#include "sdk/vmm/user_pool.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -49,16 +48,6 @@ TEST(MicrovmSettings, TheSchemasDefaultsAreThoseOfTheCode) {
   EXPECT_EQ(schema["properties"]["uids"]["default"], kDefaultUids);
   EXPECT_EQ(schema["properties"]["overhead_mib"]["default"], kDefaultOverheadMib);
   EXPECT_EQ(parameters_schema()["properties"]["pids"]["default"], kDefaultPids);
-}
-
-TEST(MicrovmUsers, EachIsGivenOnce) {
-  vmm::UserPool pool(5000, 3);
-  EXPECT_EQ(*pool.acquire(), 5000u);
-  pool.acquire_exactly(5001);
-  EXPECT_EQ(*pool.acquire(), 5002u);
-  EXPECT_EQ(pool.acquire().error().code, ErrorCode::resource_exhausted);
-  pool.release(5001);
-  EXPECT_EQ(*pool.acquire(), 5001u);
 }
 
 TEST(MicrovmState, IsReadAgainAndNothingElse) {

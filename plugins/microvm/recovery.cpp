@@ -45,13 +45,16 @@ Status MicrovmBackend::revive(Engine& engine, const std::string& id, SandboxStat
   if (state.vm_dir.empty() || state.cpu_millicores == 0) return make_error(ErrorCode::not_found, "too little is known of it");
   HARENA_TRY(const auto image, MachineImage::read(state.vm_dir));
   HARENA_TRY_STATUS(image.check_files(state.vm_dir));
-  HARENA_TRY(const auto config, config_of(state));
+  HARENA_TRY(auto config, config_of(state));
   const std::int64_t deadline = monotonic_now_ns() + kReviveEndPatienceNs;
   HARENA_TRY_STATUS(vmm::end_machine_process(engine.cgroups, id, state.machine, deadline));
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   std::error_code failed;
   std::filesystem::create_directories(state.run_dir + "/jail", failed);
-  users_.acquire_exactly(state.uid);
+  if (!record_of(id)) {
+    HARENA_TRY(state.uid, users_.acquire_again(state.uid));
+  }
+  config.uid = state.uid;
   Parameters parameters;
   parameters.cpu_millicores = state.cpu_millicores;
   parameters.memory_bytes = config.ram_bytes;
@@ -80,7 +83,7 @@ Status MicrovmBackend::adopt(Engine& engine, const std::string& id, const Sandbo
   {
     std::lock_guard lock(mutex_);
     if (records_.count(id) != 0) return {};  // known already: recover is idempotent
-    users_.acquire_exactly(state.uid);
+    HARENA_TRY_STATUS(users_.acquire_exactly(state.uid));
     records_[id] = Record{false, state};
   }
   return engine.watcher->watch(id, *std::move(process));

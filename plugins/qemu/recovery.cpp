@@ -24,7 +24,7 @@ Status QemuBackend::adopt(Engine& engine, const std::string& id, const SandboxSt
   {
     std::lock_guard lock(mutex_);
     if (records_.count(id) != 0) return {};  // known already: recover is idempotent
-    users_.acquire_exactly(state.uid);
+    HARENA_TRY_STATUS(users_.acquire_exactly(state.uid));
     records_[id] = Record{false, state};
   }
   return engine.watcher->watch(id, *std::move(process));

@@ -78,7 +78,7 @@ def census():
     return {"groups": sorted(groups), "processes": processes, "mounts": mounts}
 
 
-def remove_groups():
+def remove_groups(parent="harena-vm"):
     for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
-        if f"/harena-vm/{VM_INSTANCE}" in folder:
+        if f"/{parent}/{VM_INSTANCE}" in folder:
             os.rmdir(folder)

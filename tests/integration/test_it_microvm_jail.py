@@ -11,7 +11,7 @@ import pytest
 
 import harena
 from harenad_process import IMAGE
-from microvm_support import census, microvm_daemon, remove_groups
+from microvm_support import VM_INSTANCE, census, microvm_daemon, remove_groups
 from running_daemon import import_tiny, stop_everything
 
 
@@ -57,6 +57,51 @@ def test_no_thread_has_rights_or_may_make_every_call(vmms):
                 assert int(told[kind], 16) == 0, (thread, kind, told[kind])
             assert told["NoNewPrivs"] == "1" and told["Seccomp"] == "2", told
             assert told["Groups"].split() == []
+
+
+def test_each_has_a_user_that_nobody_else_has(vmms):
+    users = []
+    for pid in vmms["pids"]:
+        told = status(Path(f"/proc/{pid}"))
+        assert len({*told["Uid"].split(), *told["Gid"].split()}) == 1, told
+        users.append(told["Uid"].split()[0])
+        assert not re.search(rf":{users[-1]}:", Path("/etc/passwd").read_text() + Path("/etc/group").read_text())
+    assert len(set(users)) == len(users) and "0" not in users
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            others = status(process)["Uid"].split()[0] in users and int(process.name) not in vmms["pids"]
+        except (OSError, KeyError):
+            continue  # it ended meanwhile
+        assert not others, (process, "has the user of a VMM")
+
+
+def test_each_is_in_namespaces_and_groups_of_its_own(vmms):
+    for kind in ("mnt", "net", "ipc", "uts"):
+        seen = {os.readlink(f"/proc/{pid}/ns/{kind}") for pid in [*vmms["pids"], os.getpid()]}
+        assert len(seen) == 3, (kind, seen)
+    for pid in vmms["pids"]:
+        assert Path(f"/proc/{pid}/net/if_inet6").read_text() == ""  # not even the loopback is up
+        assert Path(f"/proc/{pid}/net/route").read_text().count("\n") <= 1  # at most the head line
+        groups = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+        assert any(f"/harena-vm/{VM_INSTANCE}/" in line for line in groups), groups
+    assert Path(f"/proc/{vmms['pids'][0]}/cgroup").read_text() != Path(f"/proc/{vmms['pids'][1]}/cgroup").read_text()
+
+
+def test_another_installation_gives_other_users(vmms):
+    """The same `uid_base`, groups of its own: it knows nothing of the first but what the host tells."""
+    with tempfile.TemporaryDirectory(prefix="harena-vmj-") as folder:
+        other = microvm_daemon(folder, cgroup_parent="harena-vm-other")
+        other.start()
+        try:
+            import_tiny(other, Path(folder))
+            with other.client() as client:
+                sandbox = client.create(harena.MicroVMArgs(image=IMAGE, memory="192MiB", disk="64MiB"))
+                theirs = status(Path(f"/proc/{vmm_of(sandbox)}"))["Uid"]
+            assert theirs not in [status(Path(f"/proc/{pid}"))["Uid"] for pid in vmms["pids"]]
+            stop_everything(other)
+        finally:
+            other.stop()
+    remove_groups("harena-vm-other")
 
 
 def mounts_of(pid):

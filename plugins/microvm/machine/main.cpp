@@ -17,6 +17,7 @@
 #include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
 #include "sdk/vmm/control_server.hpp"
+#include "sdk/vmm/user_pool.hpp"
 
 namespace harena::microvm {
 namespace {
@@ -47,6 +48,7 @@ class Program {
   std::unique_ptr<vmm::EventLoop> loop_;
   SystemRandom random_;
   MachineConfig config_;
+  UniqueFd user_;  // nobody else's on this host, as long as this process lives
   std::unique_ptr<Machine> machine_;
   std::unique_ptr<vmm::ControlServer> control_;
   bool leave_ = false;
@@ -67,6 +69,7 @@ Status Program::begin(const std::string& config_path) {
   ::close(kOwnGroupFd);
   HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, config_path));
   HARENA_TRY(config_, MachineConfig::parse(text));
+  HARENA_TRY(user_, vmm::hold_user(config_.uid));
   HARENA_TRY(loop_, vmm::EventLoop::make());
   HARENA_TRY(control_, vmm::ControlServer::listen(*loop_, config_.run_dir + "/machine.sock"));
   machine_ = std::make_unique<Machine>(*loop_, random_, config_, std::move(groups),

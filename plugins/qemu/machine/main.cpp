@@ -15,6 +15,7 @@
 #include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
 #include "sdk/vmm/control_server.hpp"
+#include "sdk/vmm/user_pool.hpp"
 
 namespace harena::qemu {
 namespace {
@@ -50,6 +51,7 @@ class Program {
 
   std::unique_ptr<vmm::EventLoop> loop_;
   MachineConfig config_;
+  UniqueFd user_;  // nobody else's on this host, as long as this process lives
   std::unique_ptr<vmm::ControlServer> control_;
   std::unique_ptr<Machine> machine_;
   bool leave_ = false;
@@ -61,6 +63,7 @@ Status Program::begin(const std::string& config_path) {
   ::close(kOwnGroupFd);
   HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, config_path));
   HARENA_TRY(config_, MachineConfig::parse(text));
+  HARENA_TRY(user_, vmm::hold_user(config_.uid));
   HARENA_TRY(loop_, vmm::EventLoop::make());
   HARENA_TRY(control_, vmm::ControlServer::listen(*loop_, config_.run_dir + "/machine.sock"));
   machine_ = std::make_unique<Machine>(*loop_, config_, std::move(groups));
