@@ -42,6 +42,10 @@ NodeView EdgeRole::view() const {
   view.used = {static_cast<std::int64_t>(manager_->living()), promised.cpu_milli, promised.memory_bytes};
   std::lock_guard lock(probes_mutex_);
   for (const auto& [name, probe] : probes_) {
+    const auto labels = probe.facts.value("labels", nlohmann::json::object());  // named: items() doesn't keep it
+    for (const auto& [key, value] : labels.items()) {
+      if (value.is_string()) view.labels[name + "." + key] = value.get<std::string>();
+    }
     if (probe.usable) {
       view.backends.insert(name);
     } else {

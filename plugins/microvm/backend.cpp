@@ -47,15 +47,16 @@ Result<json> MicrovmBackend::describe(const Call&) {
 }
 
 Result<json> MicrovmBackend::probe(const Call&) {
-  json found = probe_host(settings_);
+  auto report = report_host(settings_, versions_);
   std::lock_guard lock(engine_mutex_);
-  json& facts = found["facts"];
-  facts["templates"] = settings_.templates ? "auto" : "off";
-  if (!warmth_) return found;
-  facts["standing_by"] = warmth_->warmer->waiting();
+  report.fact("templates", settings_.templates ? "auto" : "off");
+  if (!warmth_) return report.probe();
+  report.fact("standing_by", warmth_->warmer->waiting());
   // Slower creates, not none: a warning.
-  if (const auto problem = warmth_->warmer->problem(); !problem.empty()) facts["warnings"].push_back(problem);
-  return found;
+  if (const auto problem = warmth_->warmer->problem(); !problem.empty()) {
+    report.warning("templates", "microVMs boot, where they would start from templates", problem, "mend what it names; harenad tries again by itself");
+  }
+  return report.probe();
 }
 
 std::optional<MicrovmBackend::Record> MicrovmBackend::record_of(const std::string& id) const {

@@ -21,6 +21,7 @@
 #include "sdk/cpp/plugin.hpp"
 #include "sdk/support/cgroup_tree.hpp"
 #include "sdk/support/exit_watcher.hpp"
+#include "sdk/vmm/program_version.hpp"
 #include "sdk/vmm/user_pool.hpp"
 
 namespace harena::microvm {
@@ -121,6 +122,7 @@ class MicrovmBackend final : public plugin::BackendPlugin {
   const Host host_;
   const Settings settings_;
   vmm::UserPool users_;
+  vmm::VersionCache versions_;
   std::mutex engine_mutex_;
   std::unique_ptr<Engine> engine_;
   mutable std::mutex mutex_;
