@@ -14,7 +14,9 @@
 #include <functional>
 #include <vector>
 
+#include "guest/clone_hooks.hpp"
 #include "guest/network.hpp"
+#include "sdk/base/text.hpp"
 #include "sdk/session/hello.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/id_range.hpp"
@@ -35,7 +37,7 @@ bool is_hostname(const std::string& name) {
   return name.size() <= kMaxHostnameBytes && name.find_first_not_of(kHostnameLetters) == std::string::npos;
 }
 
-Error bad(const std::string& what, const std::string& value, const std::string& right) {
+Error bad_identity(const std::string& what, const std::string& value, const std::string& right) {
   return make_error(ErrorCode::invalid_argument, what + " '" + value + "': " + right);
 }
 
@@ -55,43 +57,47 @@ Result<UniqueFd> open_etc(int root) {
   return open_directory(root, "etc");
 }
 
-/// In a child of the agent: into the sandbox's namespaces, where names have their place.
-Status rename_inside(const GuestIdentity& identity, int init_pidfd) {
+/// In a child of the agent: into the sandbox's namespaces, where names have their place. The names of its hooks, each with its newline.
+Result<std::string> rename_inside(const GuestIdentity& identity, int init_pidfd) {
   if (::setns(init_pidfd, CLONE_NEWNS | CLONE_NEWUTS) != 0) return errno_error(errno, "enter the sandbox");
   if (!identity.hostname.empty() && ::sethostname(identity.hostname.data(), identity.hostname.size()) != 0) return errno_error(errno, "sethostname");
   HARENA_TRY(UniqueFd root, open_directory(AT_FDCWD, "/"));
-  return write_names(root.get(), identity);
+  HARENA_TRY_STATUS(write_names(root.get(), identity));
+  std::string hooks;
+  for (const auto& name : find_clone_hooks(root.get())) hooks += name + "\n";
+  return hooks;
 }
 
-Status in_a_child(const std::function<Status()>& work) {
+/// What `work` says there.
+Result<std::string> in_a_child(const std::function<Result<std::string>()>& work) {
   HARENA_TRY(auto report, make_packet_pair());
   const pid_t child = ::fork();
   if (child < 0) return errno_error(errno, "fork");
   if (child == 0) {
-    const auto status = work();
-    (void)send_packet(report.second.get(), status.ok() ? std::string("ok") : "E" + session::encode_error(Error(Status(status).error())));
+    auto said = work();
+    (void)send_packet(report.second.get(), said.ok() ? "o" + *said : "E" + session::encode_error(said.error()));
     ::_exit(0);
   }
   report.second.reset();
   auto packet = receive_packet(report.first.get());
   ::waitpid(child, nullptr, 0);
   if (!packet.ok()) return make_error(ErrorCode::internal, "the helper that enters the sandbox has died");
-  if (packet->bytes == "ok") return {};
+  if (packet->bytes.starts_with('o')) return packet->bytes.substr(1);
   return session::decode_error(std::string_view(packet->bytes).substr(1));
 }
 
 }  // namespace
 
 Status check_identity(const GuestIdentity& identity) {
-  if (!is_hostname(identity.hostname)) return bad("hostname", identity.hostname, "at most 64 letters, digits, dashes and dots are right");
+  if (!is_hostname(identity.hostname)) return bad_identity("hostname", identity.hostname, "at most 64 letters, digits, dashes and dots are right");
   if (!identity.machine_id.empty() &&
       (identity.machine_id.size() != 32 || identity.machine_id.find_first_not_of("0123456789abcdef") != std::string::npos)) {
-    return bad("machine_id", identity.machine_id, "32 lower-case hexadecimal digits are right");
+    return bad_identity("machine_id", identity.machine_id, "32 lower-case hexadecimal digits are right");
   }
   if (!identity.entropy.empty() && identity.entropy.size() < kLeastEntropyBytes) {
-    return bad("entropy", std::to_string(identity.entropy.size()) + " bytes", "32 or more are right");
+    return bad_identity("entropy", std::to_string(identity.entropy.size()) + " bytes", "32 or more are right");
   }
-  if (identity.wall_ns < 0) return bad("wall_ns", std::to_string(identity.wall_ns), "nanoseconds since 1970 are right");
+  if (identity.wall_ns < 0) return bad_identity("wall_ns", std::to_string(identity.wall_ns), "nanoseconds since 1970 are right");
   return identity.network ? check_network(*identity.network) : Status();
 }
 
@@ -140,12 +146,19 @@ Result<session::RenewAnswer> renew_identity(const GuestIdentity& identity, pid_t
   if (!identity.entropy.empty()) answer.renewed.push_back("entropy");
   HARENA_TRY(UniqueFd pidfd, open_init(init));
   if (!identity.hostname.empty() || !identity.machine_id.empty() || identity.network) {
-    HARENA_TRY_STATUS(in_a_child([&] { return rename_inside(identity, pidfd.get()); }));
+    HARENA_TRY(const std::string hooks, in_a_child([&] { return rename_inside(identity, pidfd.get()); }));
+    for (const auto& name : split(hooks, '\n')) {
+      if (!name.empty()) answer.hooks.push_back(name);
+    }
     if (!identity.hostname.empty()) answer.renewed.push_back("hostname");
     if (!identity.machine_id.empty()) answer.renewed.push_back("machine-id");
   }
   if (identity.network) {
-    HARENA_TRY_STATUS(in_a_child([&] { return renew_network(*identity.network, pidfd.get()); }));
+    HARENA_TRY(const std::string nothing, in_a_child([&]() -> Result<std::string> {
+      HARENA_TRY_STATUS(renew_network(*identity.network, pidfd.get()));
+      return std::string();
+    }));
+    (void)nothing;
     for (const char* part : {"network", "mac", "neighbours"}) answer.renewed.push_back(part);
   }
   return answer;

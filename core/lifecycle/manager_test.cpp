@@ -144,6 +144,7 @@ TEST(Verbs, PauseAndResumeAreIdempotent) {
   const auto id = bench.manager->create({}, Bench::spec())->id;
   for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.manager->pause({}, id)->state, SandboxState::paused);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.manager->resume({}, id)->state, SandboxState::running);
+  EXPECT_EQ(bench.manager->get({}, id)->details["resume"]["kept"], "memory") << "what the backend told of it";
 }
 
 TEST(Verbs, AFailedPauseLeavesItRunning) {

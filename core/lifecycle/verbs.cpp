@@ -33,13 +33,14 @@ Result<Sandbox> SandboxManager::resume(const CallContext& call, const SandboxId&
   if (!needs_resume(live->state())) return live->snapshot();
   HARENA_TRY(const auto entry, backend_of(live->snapshot()));
   HARENA_TRY_STATUS(move(call, *live, SandboxState::resuming));
-  if (auto resumed = entry.backend->resume(call, id); !resumed.ok()) {
+  auto resumed = entry.backend->resume(call, id);
+  if (!resumed.ok()) {
     HARENA_TRY_STATUS(move(call, *live, SandboxState::paused));
     return std::move(resumed).error().during("resuming " + id.str());
   }
   live->begin_use(parts_.clock.monotonic_ns());
   live->end_use(parts_.clock.monotonic_ns());  // Resuming counts as use: the idle clock starts anew.
-  HARENA_TRY_STATUS(move(call, *live, SandboxState::running));
+  HARENA_TRY_STATUS(move(call, *live, SandboxState::running, [&](Sandbox& next) { next.details["resume"] = *std::move(resumed); }));
   return live->snapshot();
 }
 

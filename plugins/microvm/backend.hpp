@@ -88,6 +88,8 @@ class MicrovmBackend final : public plugin::BackendPlugin {
   Result<json> create_claimed(const Call& call, Engine& engine, const json& request, const Parameters& parameters, Origin& origin);
   Result<json> answer_of(const Call& call, Engine& engine, const json& request, const Parameters& parameters, const SandboxState& state,
                          const std::vector<std::string>& missing, json told);
+  /// Runs the hooks that `told` (Machine::start, claim) names, and says there what became of them.
+  static void tell_clone(const SandboxState& state, const MachineConfig& config, const std::function<Status()>& check, json& told);
   Result<SandboxState> claim(const std::string& id, const json& request, const Origin& origin);
   std::string vm_dir_of(const std::string& id, const std::string& state_dir) const;
   CgroupLimits limits_of(const Parameters& parameters) const;

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "plugins/microvm/backend.hpp"
+#include "plugins/microvm/clone_hooks.hpp"
 #include "plugins/microvm/errors.hpp"
 #include "plugins/microvm/start_command.hpp"
 #include "sdk/base/random.hpp"
@@ -156,6 +157,10 @@ Result<MachineConfig> MicrovmBackend::machine_config(const Engine& engine, const
   return config;
 }
 
+void MicrovmBackend::tell_clone(const SandboxState& state, const MachineConfig& config, const std::function<Status()>& check, json& told) {
+  if (told.contains("hooks")) told["hooks"] = run_clone_hooks(state.endpoint(), config, told["hooks"], check);
+}
+
 Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, const json& request, const Parameters& parameters, Origin& origin) {
   const auto id = request.at("sandbox_id").get<std::string>();
   HARENA_TRY(auto state, claim(id, request, origin));
@@ -167,6 +172,7 @@ Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, co
   if (origin.spare) {
     std::vector<std::string> missing;
     HARENA_TRY(auto started, claim_spare(engine, config, parameters, *origin.spare, missing));
+    tell_clone(state, config, [&call] { return call.check(); }, started.told);
     return answer_of(call, engine, request, parameters, state, missing, std::move(started.told));
   }
   HARENA_TRY(const auto groups, make_groups(engine, id, parameters));
@@ -179,6 +185,7 @@ Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, co
   fault_point("microvm.create.started");
   state.machine = started.process;
   if (origin.folder.empty()) HARENA_TRY_STATUS(run_start_command(state.endpoint(), start_of(request, parameters), check));
+  tell_clone(state, config, check, started.told);
   return answer_of(call, engine, request, parameters, state, groups.missing, std::move(started.told));
 }
 

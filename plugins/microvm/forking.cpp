@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "plugins/microvm/backend.hpp"
+#include "plugins/microvm/clone_hooks.hpp"
 #include "plugins/microvm/errors.hpp"
 #include "plugins/microvm/machine/machine_image.hpp"
 #include "sdk/support/fault.hpp"
@@ -99,9 +100,17 @@ Result<json> MicrovmBackend::fork(const Call& call, std::string_view sandbox_id,
   return children;
 }
 
-Status MicrovmBackend::rollback(const Call&, std::string_view sandbox_id, std::string_view snapshot_state) {
+Status MicrovmBackend::rollback(const Call& call, std::string_view sandbox_id, std::string_view snapshot_state) {
+  const std::string id(sandbox_id);
   HARENA_TRY(const auto folder, decode_snapshot(snapshot_state));
-  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "rollback"}, {"folder", folder}}));
+  HARENA_TRY(json told, ask(id, {{"verb", "rollback"}, {"folder", folder}}));
+  const auto record = record_of(id);
+  if (!record || !told.contains("hooks")) return {};
+  HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, record->state.vm_dir + "/config.json"));
+  HARENA_TRY(const auto config, MachineConfig::parse(text));
+  tell_clone(record->state, config, [&call] { return call.check(); }, told);
+  // The verb has no report of its own.
+  if (const auto failed = failed_hooks(told["hooks"]); !failed.empty()) host_.warning("after the rollback of the microVM " + id + ": " + failed);
   return {};
 }
 

@@ -78,6 +78,29 @@ TEST_F(Agent, RenewsTheIdentityOfAClone) {
   ASSERT_TRUE(machine->ask<RenewAnswer>(back).ok());
 }
 
+TEST_F(Agent, NamesTheHooksOfACloneThatArePrograms) {
+  (void)out_of("mkdir -p /etc/harena/clone.d; cd /etc/harena/clone.d; for i in 20-b 10-a x.dpkg-old .hidden; do echo '#!/bin/sh' > $i; chmod 755 $i; done;"
+               "echo no > 30-no; ln -s 10-a 40-link; mkdir 50-folder");
+  RenewRequest request;
+  request.identity.wall_ns = now_ns();
+  auto resumed = machine->ask<RenewAnswer>(request);
+  ASSERT_TRUE(resumed.ok()) << resumed.error().describe();
+  EXPECT_TRUE(resumed->hooks.empty()) << "it is nobody else";
+  request.identity.hostname = "clone-8";
+  auto cloned = machine->ask<RenewAnswer>(request);
+  ASSERT_TRUE(cloned.ok()) << cloned.error().describe();
+  EXPECT_EQ(cloned->hooks, (std::vector<std::string>{"10-a", "20-b"}));
+  (void)out_of("mv /etc/harena/clone.d /etc/harena/real; ln -s real /etc/harena/clone.d");
+  cloned = machine->ask<RenewAnswer>(request);
+  ASSERT_TRUE(cloned.ok()) << cloned.error().describe();
+  EXPECT_TRUE(cloned->hooks.empty()) << "no link is followed";
+  (void)out_of("rm /etc/harena/clone.d; mkdir /etc/harena/clone.d; cd /etc/harena/clone.d; for i in $(seq 100 130); do cp ../real/10-a $i; done");
+  cloned = machine->ask<RenewAnswer>(request);
+  ASSERT_TRUE(cloned.ok()) << cloned.error().describe();
+  EXPECT_EQ(cloned->hooks.size(), 16u);
+  (void)out_of("rm -r /etc/harena");
+}
+
 TEST_F(Agent, AStepOfTheWallClockEndsNoSleepEarly) {
   auto result = await([](SessionClient client, Machine& machine) -> Task<Result<std::string>> {
     const std::string text = "a=$(cut -d. -f1 /proc/uptime); echo; sleep 3; b=$(cut -d. -f1 /proc/uptime); echo $((b - a))";

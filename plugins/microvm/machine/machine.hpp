@@ -33,6 +33,9 @@ inline constexpr std::size_t kConsoleBytes = 64 << 10;
 /// A verb's patience with the VMM and with the guest's agent, each step.
 inline constexpr std::int64_t kStepPatienceNs = 30'000'000'000;
 inline constexpr std::int64_t kAgentPatienceMs = 20'000;
+/// How far a guest's clock may be off when it goes on, and how often that is tried.
+inline constexpr std::int64_t kClockWithinNs = 50'000'000;
+inline constexpr int kClockTries = 3;
 /// The serial of the writable disk; layers are "l0", "l1" ...
 inline constexpr const char* kDiskSerial = "disk";
 /// Files of the disk's chain; with more, the parents are copied into the top one while the machine runs.
@@ -121,6 +124,7 @@ class Machine {
   Status freeze();
   Status thaw();
   Result<json> renew(bool clone);
+  Status narrow_clock(std::int64_t& within_ns);
   session::GuestIdentity identity(bool clone);
   /// The agent's answer. What is told of a machine that ended meanwhile is why.
   Result<std::string> ask(session::FrameType type, std::string payload, std::int64_t timeout_ms, const char* what);

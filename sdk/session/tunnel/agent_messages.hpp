@@ -174,11 +174,14 @@ struct RenewAnswer {
   std::vector<std::string> renewed;
   /// How far the wall clock was off before.
   std::int64_t clock_step_ns = 0;
+  /// Of a clone: the executables in /etc/harena/clone.d that its processes are to be told by, sorted (clone_hooks.hpp).
+  std::vector<std::string> hooks;
   bool operator==(const RenewAnswer&) const = default;
   template <class F>
   static void fields(F& f) {
     f(1, &RenewAnswer::renewed);
     f(2, &RenewAnswer::clock_step_ns);
+    f(3, &RenewAnswer::hooks);
   }
 };
 
