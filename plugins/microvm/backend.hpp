@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "plugins/microvm/image_sealer.hpp"
 #include "plugins/microvm/machine_client.hpp"
 #include "plugins/microvm/parameters.hpp"
 #include "plugins/microvm/sandbox_state.hpp"
@@ -34,7 +35,8 @@ class MicrovmBackend final : public plugin::BackendPlugin {
   static constexpr plugin::Info kInfo{.licence = "Apache-2.0", .config_schema = kSettingsSchema};
   static Result<std::unique_ptr<MicrovmBackend>> make(const Call& call, Host host, const json& config);
   MicrovmBackend(Host host, Settings settings)
-      : host_(host), settings_(std::move(settings)), users_(settings_.uid_base, settings_.uids) {}
+      : host_(host), settings_(std::move(settings)), users_(settings_.uid_base, settings_.uids),
+        sealer_([this](const std::string& problem) { host_.warning(problem); }) {}
 
   Result<json> describe(const Call& call) override;
   Result<json> probe(const Call& call) override;
@@ -114,6 +116,7 @@ class MicrovmBackend final : public plugin::BackendPlugin {
                                        const std::string& from) const;
   Result<json> ask(const std::string& id, const json& request);
   Result<json> fork_children(const Call& call, const json& requests, const std::string& from);
+  Status verify_snapshot(const std::string& folder, bool all);
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
   Status adopt(Engine& engine, const std::string& id, const SandboxState& state);
   Status revive(Engine& engine, const std::string& id, SandboxState state);
@@ -129,6 +132,7 @@ class MicrovmBackend final : public plugin::BackendPlugin {
   std::unique_ptr<Engine> engine_;
   mutable std::mutex mutex_;
   std::map<std::string, Record> records_;
+  ImageSealer sealer_;
   std::unique_ptr<Warmth> warmth_;  // last: it uses all of the above
 };
 

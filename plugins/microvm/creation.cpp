@@ -63,6 +63,7 @@ std::map<std::string, std::string> environment_of(const json& request, const Par
 Result<json> MicrovmBackend::create(const Call& call, const json& request) {
   HARENA_TRY_STATUS(check_id(request.at("sandbox_id").get<std::string>()));
   HARENA_TRY(const auto parameters, parse_parameters(request.value("params", json::object())));
+  if (parameters.verify_all) return make_error(ErrorCode::invalid_argument, "parameter 'verify' is \"all\": it is for a create with 'snapshot'");
   if (settings_.templates && parameters.templates != TemplateUse::none) return create_warm(call, request, parameters);
   if (parameters.templates == TemplateUse::make) {
     return make_error(ErrorCode::failed_precondition, "parameter 'template' is \"make\": templates are off in this host's configuration");

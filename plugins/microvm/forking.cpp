@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include "plugins/microvm/backend.hpp"
 #include "plugins/microvm/clone_hooks.hpp"
 #include "plugins/microvm/errors.hpp"
+#include "plugins/microvm/image_digests.hpp"
 #include "plugins/microvm/machine/machine_image.hpp"
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
@@ -57,6 +59,7 @@ Result<json> MicrovmBackend::snapshot(const Call&, std::string_view sandbox_id, 
   const auto folder = request.at("dir").get<std::string>();
   HARENA_TRY(json told, ask(std::string(sandbox_id), {{"verb", "snapshot"}, {"folder", folder}}));
   fault_point("microvm.snapshot.taken");
+  sealer_.add(folder);
   told["state"] = encode_snapshot(folder);
   told["kept"] = "memory";
   return told;
@@ -64,7 +67,18 @@ Result<json> MicrovmBackend::snapshot(const Call&, std::string_view sandbox_id, 
 
 Result<json> MicrovmBackend::restore(const Call& call, const json& request) {
   HARENA_TRY(const auto folder, decode_snapshot(request.at("snapshot_state").get<std::string>()));
+  HARENA_TRY(const auto parameters, parse_parameters(request.value("params", json::object())));
+  HARENA_TRY_STATUS(verify_snapshot(folder, parameters.verify_all));
   return create_from(call, request, {.folder = folder});
+}
+
+Status MicrovmBackend::verify_snapshot(const std::string& folder, bool all) {
+  if (Status well = verify_image(folder, all ? Verify::all : Verify::changed); !well.ok()) {
+    return of_this_host(std::move(well).error().during("checking the snapshot's files"));
+  }
+  // Its daemon was ended before it came to that.
+  if (::access((folder + "/" + kDigestsFile).c_str(), F_OK) != 0) sealer_.add(folder);
+  return {};
 }
 
 Result<json> MicrovmBackend::fork_children(const Call& call, const json& requests, const std::string& from) {
@@ -103,6 +117,7 @@ Result<json> MicrovmBackend::fork(const Call& call, std::string_view sandbox_id,
 Status MicrovmBackend::rollback(const Call& call, std::string_view sandbox_id, std::string_view snapshot_state) {
   const std::string id(sandbox_id);
   HARENA_TRY(const auto folder, decode_snapshot(snapshot_state));
+  HARENA_TRY_STATUS(verify_snapshot(folder, false));
   HARENA_TRY(json told, ask(id, {{"verb", "rollback"}, {"folder", folder}}));
   const auto record = record_of(id);
   if (!record || !told.contains("hooks")) return {};

@@ -35,6 +35,8 @@ constexpr const char* kSchema = R"({
                 "description": "only {\"mode\": \"none\"} (loopback) so far; everything else is refused"},
     "user": {"type": "string", "default": "", "description": "user of commands that name none; empty: the image's, else root"},
     "readonly_rootfs": {"type": "boolean", "default": false},
+    "verify": {"type": "string", "enum": ["changed", "all"], "default": "changed",
+               "description": "of a create with 'snapshot': its files are compared with their digests; changed: those that aren't the ones that were hashed (another machine, a backup), all: each"},
     "template": {"type": "string", "enum": ["auto", "make", "none"], "default": "auto",
                  "description": "auto: starts from the memory of a machine like it that has booted before, if there is one; make: makes that first if need be; none: boots"},
     "start_command": {"type": "string", "default": "", "description": "a service that runs before create answers, by the sandbox's shell as 'user'; in a template it runs already"},
@@ -177,6 +179,12 @@ Status set_template(const json& value, Parameters& out) {
   return {};
 }
 
+Status set_verify(const json& value, Parameters& out) {
+  if (value != "changed" && value != "all") return bad("verify", value, "\"changed\" or \"all\"");
+  out.verify_all = value == "all";
+  return {};
+}
+
 Status set_one(const std::string& name, const json& value, Parameters& out) {
   if (name == "cpu") {
     const bool fits = value.is_number() && value.get<double>() >= kMinCpu && value.get<double>() <= kMaxCpu;
@@ -198,6 +206,8 @@ Status set_one(const std::string& name, const json& value, Parameters& out) {
     HARENA_TRY(out.start.ready_timeout_s, integer(name, value, 1, 3600));
   } else if (name == "template") {
     return set_template(value, out);
+  } else if (name == "verify") {
+    return set_verify(value, out);
   } else if (name == "env") {
     return set_env(value, out);
   } else if (name == "network") {

@@ -54,6 +54,7 @@ struct Parameters {
   std::string user;  // of commands that name none; empty: the image's
   bool readonly_rootfs = false;
   TemplateUse templates = TemplateUse::automatic;
+  bool verify_all = false;  // of a snapshot: all of it is read and compared before it is started
   StartSpec start;  // user and folder are the plugin's to fill in
 
   /// Virtual CPUs: as many as the quota can use.

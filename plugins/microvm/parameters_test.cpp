@@ -23,7 +23,8 @@ TEST(MicrovmParameters, WhatIsWrongIsNamed) {
       {{{"memory_bytes", 1.5}}, "memory_bytes"}, {{{"cpu", 0}}, "cpu"},             {{{"cpu", "two"}}, "cpu"},
       {{{"disk", "1PiB"}}, "disk"},            {{{"pids", 0}}, "pids"},             {{{"hostname", "-x"}}, "hostname"},
       {{{"env", {{"A=B", "c"}}}}, "env.A=B"},  {{{"user", std::string("a\0b", 3)}}, "user"}, {{{"memroy", 1}}, "memroy"},
-      {{{"memory", "1GiB"}, {"memory_bytes", 1 << 30}}, "memory_bytes"}, {{{"readonly_rootfs", 1}}, "readonly_rootfs"}};
+      {{{"memory", "1GiB"}, {"memory_bytes", 1 << 30}}, "memory_bytes"}, {{{"readonly_rootfs", 1}}, "readonly_rootfs"},
+      {{{"verify", "some"}}, "verify"}, {{{"verify", true}}, "verify"}};
   for (const auto& [params, name] : wrong) {
     auto parsed = parse_parameters(params);
     ASSERT_FALSE(parsed.ok()) << params.dump();

@@ -195,6 +195,7 @@ Result<json> Machine::resume() {
   if (state_ != State::paused) return not_now(state_, "resume");
   const std::int64_t begun = monotonic_now_ns();
   HARENA_TRY(const auto image, MachineImage::read(config_.vm_dir));
+  HARENA_TRY_STATUS(image.check_files(config_.vm_dir));
   HARENA_TRY(auto prepared, prepare(image));
   fault_point("machine.resume.prepared");
   const auto link = link_lost_ ? session::LinkStart::new_epoch : session::LinkStart::go_on;

@@ -237,6 +237,7 @@ Result<json> Machine::snapshot(const std::string& folder) {
 Result<json> Machine::rollback(const std::string& folder) {
   if (state_ != State::running && state_ != State::paused) return make_error(ErrorCode::failed_precondition, "the machine has ended");
   HARENA_TRY(const auto image, MachineImage::read(folder));
+  HARENA_TRY_STATUS(image.check_files(folder));
   HARENA_TRY_STATUS(check_fits(image));
   HARENA_TRY(const auto mine, adopt_image(image, folder, config_.vm_dir, names_));
   const std::string ram = ram_;

@@ -14,14 +14,20 @@ namespace harena::microvm {
 namespace {
 
 using nlohmann::json;
-constexpr const char* kManifest = "manifest.json";
+
+Result<std::int64_t> size_of(const std::string& folder, const std::string& name) {
+  struct stat status{};
+  if (::lstat((folder + "/" + name).c_str(), &status) == 0) return std::int64_t{status.st_size};
+  if (errno == ENOENT) return make_error(ErrorCode::data_loss, "the machine image lacks its file " + name);
+  return errno_error(errno, "looking at " + name + " of a machine image");
+}
 
 json to_json(const MachineImage& image) {
   json disk = json::array();
   for (const auto& file : image.disk) disk.push_back({{"file", file.path}, {"format", file.overlay ? "qcow2" : "raw"}});
   return {{"harena_machine_image", MachineImage::kVersion}, {"ram", image.ram}, {"delta", image.delta}, {"state", image.state}, {"disk", disk},
           {"ram_bytes", image.ram_bytes}, {"disk_bytes", image.disk_bytes}, {"cpus", image.cpus}, {"layers", image.layers},
-          {"vmm", image.vmm}, {"kvm", image.kvm}, {"cpu_model", image.cpu_model}, {"readonly_root", image.readonly_root}};
+          {"vmm", image.vmm}, {"kvm", image.kvm}, {"cpu_model", image.cpu_model}, {"readonly_root", image.readonly_root}, {"bytes", image.bytes}};
 }
 
 /// A manifest may come from another machine: its names stay inside of the folder.
@@ -46,6 +52,7 @@ MachineImage image_from(const json& document) {
   document.at("kvm").get_to(image.kvm);
   document.at("cpu_model").get_to(image.cpu_model);
   document.at("readonly_root").get_to(image.readonly_root);
+  document.at("bytes").get_to(image.bytes);
   return image;
 }
 
@@ -59,7 +66,7 @@ std::vector<std::string> MachineImage::files() const {
 }
 
 Result<MachineImage> MachineImage::read(const std::string& folder) {
-  HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, folder + "/" + kManifest));
+  HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, folder + "/" + kManifestFile));
   try {
     const json document = json::parse(text);
     if (document.at("harena_machine_image") != kVersion) {
@@ -74,12 +81,17 @@ Result<MachineImage> MachineImage::read(const std::string& folder) {
 
 Status MachineImage::write(const std::string& folder) const {
   HARENA_TRY(UniqueFd at, open_directory(AT_FDCWD, folder));
-  const std::string fresh = std::string(kManifest) + ".new";
-  if (Status made = create_file_at(at.get(), fresh, to_json(*this).dump(2), 0600); !made.ok()) {
+  const std::string fresh = std::string(kManifestFile) + ".new";
+  MachineImage whole = *this;
+  whole.bytes.clear();
+  for (const auto& name : files()) {
+    HARENA_TRY(whole.bytes[name], size_of(folder, name));
+  }
+  if (Status made = create_file_at(at.get(), fresh, to_json(whole).dump(2), 0600); !made.ok()) {
     ::unlinkat(at.get(), fresh.c_str(), 0);
     return made;
   }
-  if (::renameat(at.get(), fresh.c_str(), at.get(), kManifest) != 0) return errno_error(errno, "renaming a manifest");
+  if (::renameat(at.get(), fresh.c_str(), at.get(), kManifestFile) != 0) return errno_error(errno, "renaming a manifest");
   return {};
 }
 
@@ -95,13 +107,17 @@ Status MachineImage::sync(const std::string& folder) const {
 
 Status MachineImage::check_files(const std::string& folder) const {
   for (const auto& name : files()) {
-    if (::access((folder + "/" + name).c_str(), R_OK) != 0) return make_error(ErrorCode::data_loss, "the machine image lacks its file " + name);
+    HARENA_TRY(const std::int64_t size, size_of(folder, name));
+    const auto wanted = bytes.find(name);
+    if (wanted == bytes.end()) return make_error(ErrorCode::data_loss, "the machine image's manifest has no size of " + name);
+    if (size == wanted->second) continue;
+    return make_error(ErrorCode::data_loss, name + " of the machine image has " + std::to_string(size) + " bytes; it had " + std::to_string(wanted->second));
   }
   return {};
 }
 
 Status MachineImage::forget(const std::string& folder) {
-  if (::unlink((folder + "/" + kManifest).c_str()) == 0 || errno == ENOENT) return {};
+  if (::unlink((folder + "/" + kManifestFile).c_str()) == 0 || errno == ENOENT) return {};
   return errno_error(errno, "removing a manifest");
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 // A machine image: a folder that holds a machine standing still. RAM file, what was written over it, the devices' state, the chain of the
 // writable disk, and manifest.json, which is written last: a folder without it is no image. What a snapshot is, what a paused machine's own
-// folder is, and what forks start from.
+// folder is, and what forks start from. Version 2: the sizes of all files are in it.
 //
 // The files of an image never change. Others use them by hard links: who needs a file has a name for it, the last name that goes takes the
 // file along, and nobody counts. Across file systems it is copied. No path is in it, so it can be moved to another machine.
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -18,8 +19,10 @@
 
 namespace harena::microvm {
 
+inline constexpr const char* kManifestFile = "manifest.json";
+
 struct MachineImage {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
   std::string ram;                  // names in the folder
   std::string delta;                // empty: nothing was written over the RAM file
   std::string state;
@@ -32,6 +35,7 @@ struct MachineImage {
   bool kvm = false;
   std::string cpu_model;
   bool readonly_root = false;
+  std::map<std::string, std::int64_t> bytes;  // of each file, as `write` found it
 
   /// not_found when there is no image in the folder; data_loss, failed_precondition (another version).
   static Result<MachineImage> read(const std::string& folder);
@@ -42,7 +46,7 @@ struct MachineImage {
   std::vector<std::string> files() const;
   /// Its files are on the disk, whatever happens to the host. The manifest (write) is a name that comes after them.
   Status sync(const std::string& folder) const;
-  /// data_loss names a file that isn't there.
+  /// data_loss names a file that isn't there, or hasn't the size that it had. What is in it: plugins/microvm/image_digests.hpp.
   Status check_files(const std::string& folder) const;
 };
 

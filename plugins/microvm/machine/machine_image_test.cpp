@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 
 namespace harena::microvm {
@@ -59,10 +60,13 @@ TEST_F(ImageFolder, AdoptedFilesOutliveWhereTheyCameFrom) {
 }
 
 TEST_F(ImageFolder, NamesThatLeaveTheFolderAreRefused) {
+  ASSERT_TRUE(image().write(folder_ + "/a").ok());
+  std::stringstream good;
+  good << std::ifstream(folder_ + "/a/manifest.json").rdbuf();
   for (const char* name : {"../x", "/etc/passwd", "a/b", ".hidden", ""}) {
-    auto evil = image();
-    evil.ram = name;
-    ASSERT_TRUE(evil.write(folder_ + "/a").ok());
+    auto evil = nlohmann::json::parse(good.str());
+    evil["ram"] = name;
+    put("a/manifest.json", evil.dump());
     EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::data_loss) << name;
   }
   put("a/manifest.json", R"({"harena_machine_image": 99})");

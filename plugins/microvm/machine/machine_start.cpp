@@ -237,6 +237,7 @@ Result<json> Machine::start_paused() {
 Result<json> Machine::start_from_image() {
   const std::int64_t begun = monotonic_now_ns();
   HARENA_TRY(const auto image, MachineImage::read(config_.from));
+  HARENA_TRY_STATUS(image.check_files(config_.from));
   HARENA_TRY_STATUS(check_fits(image));
   HARENA_TRY(const auto mine, adopt_image(image, config_.from, config_.vm_dir, names_));
   fault_point("machine.clone.adopted");
