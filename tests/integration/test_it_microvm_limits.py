@@ -12,7 +12,7 @@ import pytest
 
 import harena
 from harenad_process import IMAGE
-from microvm_support import VM_INSTANCE, census, microvm_daemon, remove_groups
+from microvm_support import VM_INSTANCE, census, microvm_daemon, own_users, remove_groups
 from tiny_image import make_tiny_image
 
 LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
@@ -58,7 +58,7 @@ def vms(memory_dir):
     folder = tempfile.mkdtemp(prefix="harena-vmd-")
     try:
         # As many users as the source and all children but one need.
-        daemon = microvm_daemon(folder, memory_dir=str(memory_dir), uids=CHILDREN)
+        daemon = microvm_daemon(folder, memory_dir=str(memory_dir), uid_base=own_users(), uids=CHILDREN)
         daemon.start()
         try:
             for name in (IMAGE, SQLITE) if shutil.which("sqlite3") else (IMAGE,):
