@@ -8,6 +8,7 @@
 #include "core/config/load.hpp"
 #include "core/daemon/daemon.hpp"
 #include "core/edge/offline_doctor.hpp"
+#include "sdk/support/inherited_descriptors.hpp"
 #include "sdk/support/scheduling.hpp"
 
 namespace {
@@ -30,6 +31,7 @@ int look_at_machine(const harena::Config& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  harena::close_inherited_descriptors();
   CLI::App app{"Harena's daemon: API, edge, watcher and IAM in one process"};
   std::string config_file;
   bool check = false, doctor = false;

@@ -39,6 +39,8 @@ Result<pid_t> spawn(const std::string& program, const std::string& config, const
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   for (std::size_t i = 0; i < aside.size(); ++i) posix_spawn_file_actions_adddup2(&actions, aside[i].get(), kFirstFd + static_cast<int>(i));
+  // It counts what it is given: a descriptor that leaked into this process mustn't follow behind.
+  posix_spawn_file_actions_addclosefrom_np(&actions, kFirstFd + static_cast<int>(aside.size()));
   const OwnSession session;
   char* argv[] = {const_cast<char*>(program.c_str()), const_cast<char*>("--config"), const_cast<char*>(config.c_str()), nullptr};
   const std::string fault = fault_variable();

@@ -25,7 +25,7 @@ struct StartedProcess {
 };
 
 /// Starts `program --config CONFIG` with descriptor 3 for its answer ({"ok": ...} or {"error": ...}, then a newline or the end) and `fds`
-/// from 4 on (borrowed), and waits for the answer. On failure the process has ended.
+/// from 4 on (borrowed) and no others, and waits for the answer. On failure the process has ended.
 Result<StartedProcess> start_machine_process(const std::string& program, const std::string& config, const std::vector<int>& fds,
                                              const CheckCall& check);
 

@@ -34,9 +34,9 @@ class FileCopies : public testing::Test {
 
 TEST_F(FileCopies, HolesStayHoles) {
   put("sparse", "begin");
-  fs::resize_file(path("sparse"), 64 << 20);
+  fs::resize_file(path("sparse"), 4 << 20);
   ASSERT_TRUE(copy_sparse_file(path("sparse"), path("copy")).ok());
-  EXPECT_EQ(fs::file_size(path("copy")), 64u << 20);
+  EXPECT_EQ(fs::file_size(path("copy")), 4u << 20);
   struct stat info{};
   ASSERT_EQ(::stat(path("copy").c_str(), &info), 0);
   EXPECT_LE(info.st_blocks * 512, 64 << 10);
@@ -64,8 +64,8 @@ TEST_F(FileCopies, NothingIsReplacedAndNothingHalfMadeStays) {
 }
 
 TEST_F(FileCopies, AnOverlayIsOfAWholeNumberOfSectors) {
-  EXPECT_TRUE(make_qcow2_overlay(path("o"), 64 << 20).ok());
-  EXPECT_EQ(make_qcow2_overlay(path("o"), 64 << 20).error().code, ErrorCode::already_exists);
+  EXPECT_TRUE(make_qcow2_overlay(path("o"), 4 << 20).ok());
+  EXPECT_EQ(make_qcow2_overlay(path("o"), 4 << 20).error().code, ErrorCode::already_exists);
   for (std::int64_t bytes : {std::int64_t{0}, std::int64_t{-512}, std::int64_t{1000}, std::int64_t{9} << 40}) {
     EXPECT_EQ(make_qcow2_overlay(path("p"), bytes).error().code, ErrorCode::invalid_argument) << bytes;
   }

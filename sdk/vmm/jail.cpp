@@ -113,11 +113,12 @@ Status set_limit(__rlimit_resource which, rlim_t value) {
   ::_exit(127);
 }
 
-/// dup2 to the numbers that the command line names; everything else is CLOEXEC.
+/// dup2 to the numbers that the command line names; nothing else outlives the exec, wherever it came from.
 void number_descriptors(const std::vector<int>& passed) {
   std::vector<int> aside;
   for (int fd : passed) aside.push_back(::fcntl(fd, F_DUPFD_CLOEXEC, kAsideFd));
   for (std::size_t i = 0; i < aside.size(); ++i) ::dup2(aside[i], kFirstPassedFd + static_cast<int>(i));
+  ::syscall(SYS_close_range, static_cast<unsigned>(kFirstPassedFd + aside.size()), ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
 }
 
 }  // namespace

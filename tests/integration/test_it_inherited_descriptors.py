@@ -1,0 +1,30 @@
+"""What the starter of harenad left open: it is closed at harenad's start, so no sandbox gets it."""
+
+import fcntl
+import os
+import subprocess
+
+from harenad_process import Harenad
+
+
+def test_a_leaked_descriptor_ends_at_harenads_start(tmp_path):
+    ours, leaked = os.pipe()
+    os.set_inheritable(leaked, True)
+    far = fcntl.fcntl(leaked, fcntl.F_DUPFD, 700)
+    os.set_inheritable(far, True)
+    daemon = Harenad(tmp_path)
+    real = subprocess.Popen
+    try:
+        subprocess.Popen = lambda *words, **more: real(*words, **{**more, "close_fds": False})
+        daemon.start()
+    finally:
+        subprocess.Popen = real
+        os.close(leaked)
+        os.close(far)
+    try:
+        # Nobody holds the other end any more: this is its end, at once.
+        os.set_blocking(ours, False)
+        assert os.read(ours, 1) == b""
+    finally:
+        os.close(ours)
+        daemon.stop()
