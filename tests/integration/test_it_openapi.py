@@ -122,3 +122,13 @@ def test_without_a_token_nothing_is_told(harenad):
         answer = httpx.get(harenad.url + path)
         assert answer.status_code == 401 and answer.json()["error"]["code"] == "unauthenticated"
         assert answer.headers["www-authenticate"].lower().startswith("bearer")
+
+
+@pytest.mark.parametrize("verb", ["console", "vnc"])
+def test_a_container_has_no_console_and_says_so(document, sandbox, harenad, verb):
+    described = document["paths"][f"/v1/sandboxes/{{id}}/{verb}"]["get"]
+    assert "binary messages" in described["description"] and {"101", "501"} <= set(described["responses"]), described
+    answer = httpx.get(harenad.url + f"/v1/sandboxes/{sandbox.id}/{verb}", headers={"Authorization": f"Bearer {harenad.token}"})
+    assert answer.status_code == 501, answer.text
+    error = answer.json()["error"]
+    assert error["code"] == "unimplemented" and "container" in error["message"] and verb in error["message"], error
