@@ -41,10 +41,5 @@ fi
 add_plugin "{$plugin}"
 echo "restarting harenad"
 start_service "$prefix"
-"$prefix/bin/harena" backends --json | /usr/bin/python3 -c '
-import json, sys
-found = [b for b in json.load(sys.stdin) if b["name"] == "microvm"]
-if not found or not found[0]["usable"]:
-    sys.exit("error: the backend microvm is not usable: " + "; ".join(found[0].get("why_not", []) if found else ["the plugin is not there"]))
-print("usable, accelerator:", found[0].get("facts", {}).get("accelerator", "?"))'
+show_backend "$prefix" microvm
 echo "Try:  harena run --backend microvm root/base:v1 -- uname -a"

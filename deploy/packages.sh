@@ -38,9 +38,10 @@ test_packages() {
   # For E2B's JavaScript SDK. A machine may have Node.js from elsewhere, which Debian's npm would conflict with.
   command -v npm >/dev/null || echo nodejs npm
   # qemu-system-x86: the test VM of tests/system. python3-ipykernel, -jupyter-client, -uvicorn: the code interpreter's service, tested
-  # without a sandbox (tests/interpreter). sqlite3: goes into a microVM whose forks go on with a transaction.
+  # without a sandbox (tests/interpreter). sqlite3: goes into a microVM whose forks go on with a transaction. grub, dosfstools, mtools: a disk
+  # that boots by itself (tests/integration/boot_disk.py).
   echo libgtest-dev libgmock-dev busybox-static docker-registry python3-protobuf python3-pytest python3-venv python3-pip procps git qemu-system-x86 \
-    sqlite3 python3-ipykernel python3-jupyter-client python3-uvicorn
+    sqlite3 python3-ipykernel python3-jupyter-client python3-uvicorn grub-common grub-pc-bin grub-efi-amd64-bin dosfstools mtools
 }
 
 as_root_or_explain() {

@@ -101,6 +101,17 @@ stop_daemon() {
   return 1
 }
 
+# show_backend PREFIX NAME: what runs its machines; an error that says what is missing, if it isn't usable.
+show_backend() {
+  "$1/bin/harena" backends --json | /usr/bin/python3 -c '
+import json, sys
+name = sys.argv[1]
+found = [b for b in json.load(sys.stdin) if b["name"] == name]
+if not found or not found[0]["usable"]:
+    sys.exit(f"error: the backend {name} is not usable: " + "; ".join(found[0].get("why_not", []) if found else ["the plugin is not there"]))
+print("usable, accelerator:", found[0].get("facts", {}).get("accelerator", "?"))' "$2"
+}
+
 stop_hint() {
   if has_systemd; then echo "systemctl stop harenad"; else echo "kill \$(cat $pid_file)"; fi
 }
@@ -146,7 +157,13 @@ uninstall() {
     fi
   fi
   remove_files "$prefix"
-  rm -rf "$state_dir" "$run_dir"
+  rm -rf "$run_dir"
+  if [[ -n $(ls -A "$state_dir/disks" 2>/dev/null) ]]; then
+    find "$state_dir" -mindepth 1 -maxdepth 1 ! -name disks -exec rm -rf {} +
+    echo "$state_dir/disks has disk images of yours, and stays"
+  else
+    rm -rf "$state_dir"
+  fi
   remove_cgroups
   remove_profile
   remove_config

@@ -49,7 +49,8 @@ Result<QemuBackend::Engine*> QemuBackend::engine() {
 }
 
 Result<json> QemuBackend::describe(const Call&) {
-  return json{{"name", "qemu"}, {"params_schema", parameters_schema()}, {"kept", {{"pause", "memory"}}}, {"session", false}, {"needs_image", false}};
+  const json kept = {{"pause", "memory"}, {"snapshot", "memory"}, {"fork", "memory"}, {"rollback", "memory"}};
+  return json{{"name", "qemu"}, {"params_schema", parameters_schema()}, {"kept", kept}, {"session", false}, {"needs_image", false}};
 }
 
 Result<json> QemuBackend::probe(const Call&) {
@@ -75,11 +76,11 @@ std::optional<QemuBackend::Record> QemuBackend::record_of(const std::string& id)
   return found == records_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Result<json> QemuBackend::ask(const std::string& id, const json& request) {
+Result<json> QemuBackend::ask(const std::string& id, const json& request, std::int64_t patience_ms) {
   HARENA_TRY_STATUS(check_id(id));
   const auto record = record_of(id);
   if (!record || record->creating) return unknown_sandbox(id);
-  return vmm::ask_machine_process(record->state.run_dir + "/machine.sock", request, kVerbPatienceMs);
+  return vmm::ask_machine_process(record->state.run_dir + "/machine.sock", request, patience_ms);
 }
 
 Result<json> QemuBackend::usage(const Call&, std::string_view sandbox_id) {
@@ -97,12 +98,12 @@ Result<json> QemuBackend::usage(const Call&, std::string_view sandbox_id) {
 }
 
 Result<json> QemuBackend::pause(const Call&, std::string_view sandbox_id) {
-  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "pause"}}));
+  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "pause"}}, kVerbPatienceMs));
   return json{{"kept", "memory"}};
 }
 
 Result<json> QemuBackend::resume(const Call&, std::string_view sandbox_id) {
-  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "resume"}}));
+  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "resume"}}, kVerbPatienceMs));
   return json{{"kept", "memory"}};
 }
 

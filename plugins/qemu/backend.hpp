@@ -12,6 +12,7 @@
 #include <string>
 
 #include "plugins/qemu/machine/machine_config.hpp"
+#include "plugins/qemu/machine/machine_snapshot.hpp"
 #include "plugins/qemu/sandbox_state.hpp"
 #include "plugins/qemu/settings.hpp"
 #include "sdk/cpp/plugin.hpp"
@@ -25,7 +26,7 @@ namespace harena::qemu {
 using plugin::Call;
 using plugin::Host;
 
-class QemuBackend final : public plugin::BackendPlugin {
+class QemuBackend final : public plugin::BackendPlugin, public plugin::ContainerVerbs {
  public:
   static constexpr plugin::Info kInfo{.licence = "Apache-2.0", .config_schema = kSettingsSchema};
   static Result<std::unique_ptr<QemuBackend>> make(const Call& call, Host host, const json& config);
@@ -41,6 +42,11 @@ class QemuBackend final : public plugin::BackendPlugin {
   Result<json> usage(const Call& call, std::string_view sandbox_id) override;
   Result<json> pause(const Call& call, std::string_view sandbox_id) override;
   Result<json> resume(const Call& call, std::string_view sandbox_id) override;
+  Result<json> snapshot(const Call& call, std::string_view sandbox_id, const json& request) override;
+  Result<json> restore(const Call& call, const json& request) override;
+  Result<json> fork(const Call& call, std::string_view sandbox_id, const json& requests) override;
+  Status rollback(const Call& call, std::string_view sandbox_id, std::string_view snapshot_state) override;
+  Result<json> resize(const Call& call, std::string_view sandbox_id, const json& request) override;
 
  private:
   /// What only works on a usable host, made at the first call that needs it: a plugin can be loaded anywhere.
@@ -57,8 +63,22 @@ class QemuBackend final : public plugin::BackendPlugin {
 
   Result<Engine*> engine();
   Result<MachineConfig> machine_config(const Engine& engine, const json& request, std::int64_t& cpu_millicores) const;
-  Result<json> create_claimed(const Call& call, Engine& engine, MachineConfig config, std::int64_t cpu_millicores);
-  Result<json> ask(const std::string& id, const json& request);
+  /// A snapshot that a machine goes on from; whether the machine's disks go on holding it.
+  struct Origin {
+    std::string folder;
+    bool keep_tag = true;
+    std::optional<MachineSnapshot> snapshot = std::nullopt;
+  };
+  Result<json> create_from(const Call& call, const json& request, std::optional<Origin> origin);
+  CgroupLimits limits_of(std::int64_t cpu_millicores, std::int64_t memory_bytes) const;
+  std::int64_t memory_of(const std::string& id);
+  Status start_from(Origin& origin, MachineConfig& config) const;
+  Result<json> create_claimed(const Call& call, Engine& engine, MachineConfig config, std::int64_t cpu_millicores, const std::optional<Origin>& origin);
+  Status bring_files(const MachineSnapshot& snapshot, const std::string& folder, const std::string& to);
+  json fork_children(const Call& call, const json& requests, const std::string& folder);
+  Status drop_fork(const std::string& id, const SandboxState& state);
+  Status forget_snapshot(const std::string& snapshot_id);
+  Result<json> ask(const std::string& id, const json& request, std::int64_t patience_ms);
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
   Status adopt(Engine& engine, const std::string& id, const SandboxState& state);
   Result<json> give_up(Engine& engine, const std::string& id, const SandboxState& state, const Error& why);

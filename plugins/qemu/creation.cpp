@@ -16,7 +16,7 @@
 namespace harena::qemu {
 namespace {
 
-constexpr std::int64_t kVmmProcesses = 128;  // threads of QEMU beside those of its CPUs
+constexpr std::int64_t kVmmProcesses = 256;  // threads of QEMU, those of up to 64 CPUs among them
 
 Status make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
@@ -43,6 +43,7 @@ Result<MachineConfig> QemuBackend::machine_config(const Engine& engine, const js
   config.iso_maker = settings_.iso_maker_path;
   config.kvm = engine.accelerator.accelerator == vmm::Accelerator::kvm;
   config.cpu_model = settings_.cpu_model;
+  config.uefi = uefi;
   if (!uefi) return config;
   if (::access(settings_.uefi_code.c_str(), R_OK) != 0 || ::access(settings_.uefi_vars.c_str(), R_OK) != 0) {
     return make_error(ErrorCode::failed_precondition, "parameter 'firmware' is \"uefi\": this host has no " + settings_.uefi_code +
@@ -53,7 +54,31 @@ Result<MachineConfig> QemuBackend::machine_config(const Engine& engine, const js
   return config;
 }
 
-Result<json> QemuBackend::create(const Call& call, const json& request) {
+CgroupLimits QemuBackend::limits_of(std::int64_t cpu_millicores, std::int64_t memory_bytes) const {
+  CgroupLimits limits;
+  limits.cpu_millicores = cpu_millicores;
+  limits.cpu_weight = cpu_weight_for(cpu_millicores);
+  limits.memory_bytes = memory_bytes + settings_.overhead_bytes;
+  limits.pids = kVmmProcesses;
+  return limits;
+}
+
+Status QemuBackend::start_from(Origin& origin, MachineConfig& config) const {
+  HARENA_TRY(origin.snapshot, MachineSnapshot::read(origin.folder));
+  HARENA_TRY_STATUS(origin.snapshot->check_fits(config));
+  const auto& then = origin.snapshot->config;
+  config.cpus = then.cpus;
+  config.memory_bytes = then.memory_bytes;
+  config.plugged = then.plugged;
+  config.restore_tag = origin.snapshot->tag;
+  config.restore_vmm = origin.snapshot->vmm;
+  if (origin.keep_tag) config.restore_folder = origin.folder;
+  return {};
+}
+
+Result<json> QemuBackend::create(const Call& call, const json& request) { return create_from(call, request, std::nullopt); }
+
+Result<json> QemuBackend::create_from(const Call& call, const json& request, std::optional<Origin> origin) {
   const auto id = request.at("sandbox_id").get<std::string>();
   HARENA_TRY_STATUS(check_id(id));
   HARENA_TRY_STATUS(call.check());
@@ -61,6 +86,7 @@ Result<json> QemuBackend::create(const Call& call, const json& request) {
   if (!ready.ok()) return of_this_host(std::move(ready).error());
   std::int64_t cpu_millicores = 0;
   HARENA_TRY(auto config, machine_config(**ready, request, cpu_millicores));
+  if (origin) HARENA_TRY_STATUS(start_from(*origin, config));
   // An id whose groups exist is in use too, by a sandbox that nobody told us about: nothing of it is touched.
   const bool taken = (*ready)->cgroups.open_sandbox(id).ok();
   {
@@ -69,13 +95,14 @@ Result<json> QemuBackend::create(const Call& call, const json& request) {
     records_[id].state.run_dir = config.run_dir;
     records_[id].state.state_dir = request.at("state_dir").get<std::string>();
   }
-  auto made = create_claimed(call, **ready, std::move(config), cpu_millicores);
+  auto made = create_claimed(call, **ready, std::move(config), cpu_millicores, origin);
   if (made.ok()) return made;
   (void)remove(**ready, id, 0);
   return of_this_host(std::move(made).error());
 }
 
-Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, MachineConfig config, std::int64_t cpu_millicores) {
+Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, MachineConfig config, std::int64_t cpu_millicores,
+                                         const std::optional<Origin>& origin) {
   const std::string id = config.sandbox;
   SandboxState state = record_of(id)->state;
   HARENA_TRY(state.boot, boot_id());
@@ -85,11 +112,7 @@ Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, Machi
     std::lock_guard lock(mutex_);
     records_[id].state = state;
   }
-  CgroupLimits limits;
-  limits.cpu_millicores = cpu_millicores;
-  limits.cpu_weight = cpu_weight_for(cpu_millicores);
-  limits.memory_bytes = config.memory_bytes + settings_.overhead_bytes;
-  limits.pids = kVmmProcesses + 2 * config.cpus;
+  const CgroupLimits limits = limits_of(cpu_millicores, config.all_memory_bytes());
   HARENA_TRY(auto groups, engine.cgroups.make_sandbox(id, limits, {}));
   HARENA_TRY(auto platform, engine.cgroups.make_platform(id));
   HARENA_TRY(UniqueFd own, open_procs(platform.fd()));
@@ -97,6 +120,7 @@ Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, Machi
   fault_point("qemu.create.groups");
   HARENA_TRY_STATUS(make_folder(config.vm_dir));
   HARENA_TRY_STATUS(make_folder(config.run_dir + "/jail"));
+  if (origin) HARENA_TRY_STATUS(bring_files(*origin->snapshot, origin->folder, config.vm_dir));
   const std::string path = config.vm_dir + "/config.json";
   HARENA_TRY_STATUS(create_file_at(AT_FDCWD, path, config.to_json().dump(), 0600));
   std::vector<int> fds = {own.get(), v2.get()};

@@ -23,12 +23,15 @@ constexpr const char* kSchema = R"({
   "properties": {
     "cpu": {"type": "number", "minimum": 0.05, "maximum": 64, "default": 1, "description": "cores, also parts of one; as many virtual CPUs, rounded up"},
     "memory": {"type": ["string", "integer"], "description": "RAM such as 2GiB, or bytes; 64 MiB to 1 TiB, without it 1 GiB"},
+    "cpu_max": {"type": "integer", "minimum": 1, "maximum": 64, "description": "the most that `cpu` may become while the machine runs; without it as many as at its start"},
+    "memory_max": {"type": ["string", "integer"], "description": "the most that `memory` may become while the machine runs, in steps of 128 MiB; without it as much as at its start"},
     "memory_bytes": {"type": "integer", "minimum": 67108864, "maximum": 1099511627776, "description": "the same in bytes"},
     "firmware": {"type": "string", "enum": ["bios", "uefi"], "default": "bios"},
     "disks": {"type": "array", "minItems": 1, "maxItems": 8, "description": "the first one is booted; the images stay as they are, changes go into the machine's own files",
       "items": {"type": "object", "additionalProperties": false, "properties": {
         "image": {"type": "string", "description": "path below the operator's disk_roots; without it an empty disk of `size`"},
-        "format": {"type": "string", "enum": ["qcow2", "raw"], "default": "qcow2"},
+        "format": {"type": "string", "enum": ["qcow2", "raw"], "default": "qcow2",
+          "description": "of the image, or of an empty disk; a machine with an empty raw disk has no snapshots"},
         "size": {"type": ["string", "integer"], "description": "at least the image's; without it the image's"}}}},
     "iso": {"type": "string", "description": "a CD-ROM, booted first; path below disk_roots"},
     "kernel": {"type": "string", "description": "booted instead of what is on the disk; path below disk_roots"},
@@ -112,6 +115,7 @@ Status Reader::disk(const std::string& name, const json& value) {
   if (format != "qcow2" && format != "raw") return bad(name + ".format", format, "\"qcow2\" or \"raw\"");
   DiskConfig made;
   made.qcow2 = format == "qcow2";
+  made.raw = format == "raw" && !value.contains("image");
   if (value.contains("image")) {
     HARENA_TRY(made.image, path(name + ".image", value["image"]));
     HARENA_TRY(made.size_bytes, image_size(made.image, format.get<std::string>()));
@@ -150,6 +154,12 @@ Status Reader::one(const std::string& name, const json& value) {
   if (name == "cloud_init") return cloud_init(value);
   if (name == "memory" || name == "memory_bytes") {
     HARENA_TRY(config_.memory_bytes, size(name, value, kMinMemoryBytes, kMaxMemoryBytes));
+  } else if (name == "memory_max") {
+    HARENA_TRY(config_.max_memory_bytes, size(name, value, kMinMemoryBytes, kMaxMemoryBytes));
+  } else if (name == "cpu_max") {
+    const bool fits = value.is_number_integer() && value >= 1 && value <= 64;
+    if (!fits) return bad(name, value, "a whole number of CPUs from 1 to 64");
+    config_.max_cpus = value.get<int>();
   } else if (name == "firmware") {
     if (value != "bios" && value != "uefi") return bad(name, value, "\"bios\" or \"uefi\"");
     uefi_ = value == "uefi";
@@ -174,6 +184,18 @@ Status Reader::one(const std::string& name, const json& value) {
   return {};
 }
 
+/// Without one it is what there is at the start.
+Status settle_maxima(const json& params, MachineConfig& config) {
+  if (config.max_cpus == 0) config.max_cpus = config.cpus;
+  if (config.max_memory_bytes == 0) config.max_memory_bytes = config.memory_bytes;
+  if (config.max_cpus < config.cpus) return bad("cpu_max", params["cpu_max"], "at least 'cpu', " + std::to_string(config.cpus));
+  const std::int64_t more = config.max_memory_bytes - config.memory_bytes;
+  if (more < 0 || more % kMemoryStepBytes != 0) {
+    return bad("memory_max", params["memory_max"], "'memory', " + std::to_string(config.memory_bytes) + " bytes, and a multiple of 128 MiB beside it");
+  }
+  return {};
+}
+
 }  // namespace
 
 const json& parameters_schema() {
@@ -187,13 +209,42 @@ Status apply_parameters(const json& params, const std::vector<std::string>& root
   cpu_millicores = 1000;
   uefi = false;
   config.memory_bytes = kDefaultMemoryBytes;
+  config.max_cpus = 0;
   Reader reader(roots, config, cpu_millicores, uefi);
   for (const auto& [name, value] : params.items()) HARENA_TRY_STATUS(reader.one(name, value));
+  HARENA_TRY_STATUS(settle_maxima(params, config));
   if (config.kernel.empty() && !(config.initramfs.empty() && config.command_line.empty())) {
     return make_error(ErrorCode::invalid_argument, "'initramfs' and 'command_line' are for a 'kernel', which is missing");
   }
   if (config.disks.empty()) return make_error(ErrorCode::invalid_argument, "parameter 'disks' is missing; a list of 1 to 8 disks is right, such as [{\"size\": \"4GiB\"}]");
   return {};
+}
+
+Status check_only_size_changes(const json& before, const json& after) {
+  for (const json* one : {&before, &after}) {
+    for (const auto& [name, unused] : one->items()) {
+      const bool size = name == "cpu" || name == "memory" || name == "memory_bytes";
+      if (size || before.value(name, json()) == after.value(name, json())) continue;
+      if (!parameters_schema()["properties"].contains(name)) return bad(name, after.value(name, json()), "no parameter of this backend");
+      return bad(name, after.value(name, json()), before.value(name, json()).dump() + ": it can't change while the machine lives; cpu and memory can");
+    }
+  }
+  return {};
+}
+
+Result<MachineSize> read_size(const json& params) {
+  MachineConfig config;
+  MachineSize found;
+  bool unused = false;
+  config.memory_bytes = kDefaultMemoryBytes;
+  const std::vector<std::string> no_roots;
+  Reader reader(no_roots, config, found.cpu_millicores, unused);
+  for (const char* name : {"cpu", "memory", "memory_bytes"}) {
+    if (params.contains(name)) HARENA_TRY_STATUS(reader.one(name, params[name]));
+  }
+  found.cpus = config.cpus;
+  found.memory_bytes = config.memory_bytes;
+  return found;
 }
 
 }  // namespace harena::qemu

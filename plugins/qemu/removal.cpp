@@ -50,6 +50,7 @@ Status QemuBackend::remove(Engine& engine, const std::string& id, std::int64_t g
 Status QemuBackend::stop(const Call&, std::string_view sandbox_id, std::int64_t grace_ms) {
   HARENA_TRY_STATUS(check_id(sandbox_id));
   HARENA_TRY(Engine* engine, this->engine());
+  if (!record_of(std::string(sandbox_id))) HARENA_TRY_STATUS(forget_snapshot(std::string(sandbox_id)));
   auto removed = remove(*engine, std::string(sandbox_id), std::clamp<std::int64_t>(grace_ms, 0, kMostGraceMs));
   return removed.ok() ? Status() : Status(of_this_host(std::move(removed).error()));
 }

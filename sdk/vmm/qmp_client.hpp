@@ -36,6 +36,8 @@ class QmpClient {
   /// One command, its "return". `fds` go along (SCM_RIGHTS; getfd and add-fd). What QEMU refuses is failed_precondition with its words;
   /// a closed or broken connection unavailable; one command at a time.
   Result<json> execute(const std::string& command, const json& arguments, std::int64_t deadline_ns, std::span<const int> fds = {});
+  /// Whether QEMU can still be heard.
+  bool connected() const { return !broken_; }
   /// How often an event of this name came ("SHUTDOWN", "GUEST_PANICKED"); from the start, at most kMaxQmpEvents different ones.
   int event_count(const std::string& name) const;
   /// "data" of the last one; null without.

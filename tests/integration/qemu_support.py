@@ -1,8 +1,10 @@
 """A private harenad whose backend qemu has a folder of disks with a kernel and a tiny initramfs; a serial console by its socket."""
 
+import lzma
 import os
 import shutil
 import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -17,6 +19,8 @@ INIT = """#!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox mount -t sysfs sys /sys
 /bin/busybox mount -t devtmpfs dev /dev
+/bin/busybox --install -s /bin
+for m in $(cat /modules/order); do insmod /modules/$m; done
 echo tiny-ready
 while true; do /bin/busybox sh; done
 """
@@ -40,10 +44,31 @@ def newc(name, mode, data=b""):
     return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
 
 
+# What a full machine's guest needs of the distribution's kernel, each after what it stands on: disks, the power button, the seed's file system.
+MODULES = ("virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci virtio_blk evdev button cdrom isofs efivarfs").split()
+
+
+def module_files():
+    """(name, bytes) of those of MODULES that aren't built into the kernel."""
+    kernel, modules = find_kernel()
+    release = Path(modules) / Path(kernel).name.split("vmlinuz-", 1)[-1]
+    for name in MODULES:
+        for path in (release if release.exists() else Path(modules)).rglob(f"{name}.ko*"):
+            data = path.read_bytes()
+            if path.suffix == ".xz":
+                data = lzma.decompress(data)
+            elif path.suffix == ".zst":
+                data = subprocess.run(["zstd", "-dqc", str(path)], capture_output=True, check=True).stdout
+            yield f"{name}.ko", data
+
+
 def make_initramfs(folder):
-    entries = [newc(name, 0o040755) for name in ("bin", "proc", "sys", "dev")]
+    entries = [newc(name, 0o040755) for name in ("bin", "proc", "sys", "dev", "modules", "mnt")]
     entries.append(newc("bin/busybox", 0o100755, Path(shutil.which("busybox")).read_bytes()))
     entries.append(newc("init", 0o100755, INIT.encode()))
+    modules = list(module_files())
+    entries.append(newc("modules/order", 0o100644, " ".join(name for name, _ in modules).encode()))
+    entries += [newc(f"modules/{name}", 0o100644, data) for name, data in modules]
     (Path(folder) / "tiny.cpio").write_bytes(b"".join(entries) + newc("TRAILER!!!", 0))
 
 
@@ -67,9 +92,10 @@ def qemu_daemon(folder):
 
 
 def tiny(daemon, **more):
-    """Parameters of a machine that boots a busybox from memory."""
-    return {"kernel": str(daemon.disks / "vmlinuz"), "initramfs": str(daemon.disks / "tiny.cpio"),
-            "command_line": "console=ttyS0 quiet", "memory": "256MiB", "disks": [{"size": "64MiB"}], **more}
+    """Parameters of a machine that boots a busybox from memory; None takes one away."""
+    params = {"kernel": str(daemon.disks / "vmlinuz"), "initramfs": str(daemon.disks / "tiny.cpio"),
+              "command_line": "console=ttyS0 quiet", "memory": "256MiB", "disks": [{"size": "64MiB"}], **more}
+    return {name: value for name, value in params.items() if value is not None}
 
 
 class Console:
@@ -79,15 +105,27 @@ class Console:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.text = b""
+        self.asked = 0
 
     def wait(self, wanted, patience=120):
+        """What comes before it."""
         deadline = time.monotonic() + patience
         while wanted not in self.text:
             self.socket.settimeout(max(0.01, deadline - time.monotonic()))
             got = self.socket.recv(65536)
             assert got, f"the console ended: {self.text[-2000:]!r}"
             self.text += got
-        self.text = self.text[self.text.index(wanted) + len(wanted):]
+        before, _, self.text = self.text.partition(wanted)
+        return before
+
+    def ask(self, command):
+        """What the command prints; the marks around it aren't in the line that is echoed."""
+        self.asked += 1
+        begin, end = 100_000 + self.asked, 200_000 + self.asked
+        self.socket.sendall(f"echo $(({begin}))-begin; {command}; echo $(({end}))-end\n".encode())
+        self.wait(f"{begin}-begin\r\n".encode())
+        before = self.wait(f"{end}-end\r\n".encode())
+        return before.decode(errors="replace").replace("\r", "")
 
     def run(self, command, wanted):
         """`wanted` mustn't be in the command itself: the line echoes."""
@@ -124,3 +162,13 @@ def create(daemon, **params):
 def stop(daemon, sandbox):
     status, ended = request(daemon, "DELETE", f"/sandboxes/{sandbox['id']}")
     assert status in (200, 202, 204), ended
+
+
+def wait_for_state(daemon, sandbox, wanted):
+    deadline = time.monotonic() + 60
+    while True:
+        now = request(daemon, "GET", f"/sandboxes/{sandbox['id']}")[1]
+        if now["state"] == wanted:
+            return now
+        assert time.monotonic() < deadline, now
+        time.sleep(0.05)

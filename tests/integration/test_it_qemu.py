@@ -4,11 +4,10 @@ import os
 import signal
 import socket
 import struct
-import time
 
 import pytest
 
-from qemu_support import Console, create, leftovers, qemu_daemon, remove_groups, request, stop, tiny
+from qemu_support import Console, create, leftovers, qemu_daemon, remove_groups, request, stop, tiny, wait_for_state
 
 
 @pytest.fixture(scope="module")
@@ -18,16 +17,6 @@ def daemon(tmp_path_factory):
     yield made
     made.stop()
     remove_groups()
-
-
-def wait_for_state(daemon, sandbox, wanted):
-    deadline = time.monotonic() + 60
-    while True:
-        now = request(daemon, "GET", f"/sandboxes/{sandbox['id']}")[1]
-        if now["state"] == wanted:
-            return now
-        assert time.monotonic() < deadline, now
-        time.sleep(0.05)
 
 
 def test_console_pause_restart_and_stop(daemon):

@@ -1,5 +1,4 @@
 #include "plugins/qemu/machine/console_hub.hpp"
-#include "sdk/vmm/unix_listener.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -7,6 +6,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "sdk/vmm/unix_listener.hpp"
 
 namespace harena::qemu {
 
@@ -27,6 +27,13 @@ ConsoleHub::~ConsoleHub() {
 Status ConsoleHub::watch_line() {
   const std::uint32_t wanted = input_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT;
   return loop_.watch(line_, wanted, [this](std::uint32_t events) { on_line(events); });
+}
+
+Status ConsoleHub::attach(int line) {
+  loop_.unwatch(line_);
+  line_ = line;
+  input_.clear();
+  return watch_line();
 }
 
 void ConsoleHub::accept() {

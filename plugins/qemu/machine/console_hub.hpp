@@ -24,6 +24,8 @@ class ConsoleHub {
   const std::string& text() const { return text_; }
   /// Reads what the line still holds: of a machine that has ended.
   void drain();
+  /// Another machine's line from now on; who watches stays. The former one has been unwatched or is still open.
+  Status attach(int line);
 
  private:
   ConsoleHub(vmm::EventLoop& loop, int line) : loop_(loop), line_(line) {}
@@ -36,7 +38,7 @@ class ConsoleHub {
   Status watch_line();
 
   vmm::EventLoop& loop_;
-  const int line_;
+  int line_;
   UniqueFd listener_;
   std::map<int, UniqueFd> viewers_;
   std::string text_, input_;

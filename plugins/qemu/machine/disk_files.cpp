@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "plugins/qemu/machine/machine.hpp"
 #include "sdk/support/files.hpp"
+#include "sdk/vmm/qcow2_file.hpp"
 
 namespace harena::qemu {
 namespace {
@@ -37,23 +37,24 @@ Status run_tool(const std::vector<std::string>& command) {
   return infrastructure_error(ErrorCode::unavailable, "disk", command[0] + " failed (" + command[1] + "), status " + std::to_string(status));
 }
 
-Status copy_file(const std::string& from, const std::string& to) {
-  std::error_code failed;
-  std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, failed);
-  if (failed) return errno_error(failed.value(), "copying " + from);
-  return ::chmod(to.c_str(), 0600) == 0 ? Status() : Status(errno_error(errno, "chmod " + to));
+Status make_raw_disk(const std::string& path, std::int64_t size_bytes) {
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file || ::ftruncate(file.get(), size_bytes) != 0) return errno_error(errno, "making " + path);
+  return {};
 }
 
 }  // namespace
 
 Status Machine::make_disks() {
   for (std::size_t i = 0; i < config_.disks.size(); ++i) {
+    const std::string path = config_.vm_dir + "/" + disk_file(config_, i);
     // Without a name of its parent in it: the graph is on QEMU's command line.
-    HARENA_TRY_STATUS(run_tool({config_.qemu_img, "create", "-q", "-f", "qcow2", config_.vm_dir + "/disk" + std::to_string(i) + ".qcow2",
-                                std::to_string(config_.disks[i].size_bytes)}));
+    const auto& disk = config_.disks[i];
+    HARENA_TRY_STATUS(disk.raw ? make_raw_disk(path, disk.size_bytes) : vmm::make_qcow2_overlay(path, disk.size_bytes));
   }
-  if (!config_.firmware_vars.empty()) HARENA_TRY_STATUS(copy_file(config_.firmware_vars, config_.vm_dir + "/vars.fd"));
-  return {};
+  if (!config_.uefi) return {};
+  // As qcow2: a snapshot holds them too.
+  return run_tool({config_.qemu_img, "convert", "-f", "raw", "-O", "qcow2", config_.firmware_vars, config_.vm_dir + "/" + kVariablesFile});
 }
 
 Status Machine::make_seed() {
@@ -66,7 +67,7 @@ Status Machine::make_seed() {
   HARENA_TRY_STATUS(create_file_at(AT_FDCWD, folder + "/user-data", seed.user_data.empty() ? "#cloud-config\n{}\n" : seed.user_data, 0600));
   if (!seed.network_config.empty()) HARENA_TRY_STATUS(create_file_at(AT_FDCWD, folder + "/network-config", seed.network_config, 0600));
   // cloud-init's NoCloud: a file system with the label "cidata".
-  return run_tool({config_.iso_maker, "-quiet", "-output", config_.vm_dir + "/seed.iso", "-volid", "cidata", "-joliet", "-rock", folder});
+  return run_tool({config_.iso_maker, "-quiet", "-output", config_.vm_dir + "/" + kSeedFile, "-volid", "cidata", "-joliet", "-rock", folder});
 }
 
 }  // namespace harena::qemu

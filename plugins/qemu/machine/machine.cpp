@@ -23,16 +23,33 @@ Machine::~Machine() {
 }
 
 Result<json> Machine::start() {
-  HARENA_TRY_STATUS(make_disks());
-  HARENA_TRY_STATUS(make_seed());
-  HARENA_TRY(qemu_, QemuProcess::start(loop_, config_, group_files_, monotonic_now_ns() + kStartNs));
-  HARENA_TRY(console_, ConsoleHub::open(loop_, qemu_->console(), config_.run_dir + "/console.sock"));
+  const bool restored = !config_.restore_tag.empty();
+  if (!restored) {
+    HARENA_TRY_STATUS(make_disks());
+    HARENA_TRY_STATUS(make_seed());
+  }
+  HARENA_TRY_STATUS(launch());
   if (config_.display) HARENA_TRY_STATUS(listen_vnc());
-  HARENA_TRY_STATUS(loop_.watch(qemu_->pidfd(), EPOLLIN, [this](std::uint32_t) {
+  if (restored) {
+    HARENA_TRY_STATUS(check_version(config_.restore_vmm));
+    HARENA_TRY_STATUS(go_on_from(config_.restore_tag));
+    HARENA_TRY_STATUS(keep_tag_alone());
+    HARENA_TRY_STATUS(command("cont"));
+  }
+  return json{{"vmm", "qemu " + qemu_->qmp().version()}, {"vmm_pid", qemu_->pid()}};
+}
+
+Status Machine::launch() {
+  HARENA_TRY(qemu_, QemuProcess::start(loop_, config_, group_files_, monotonic_now_ns() + kStartNs));
+  if (console_) {
+    HARENA_TRY_STATUS(console_->attach(qemu_->console()));
+  } else {
+    HARENA_TRY(console_, ConsoleHub::open(loop_, qemu_->console(), config_.run_dir + "/console.sock"));
+  }
+  return loop_.watch(qemu_->pidfd(), EPOLLIN, [this](std::uint32_t) {
     loop_.unwatch(qemu_->pidfd());
     (void)qemu_->ended();
-  }));
-  return json{{"vmm", "qemu " + qemu_->qmp().version()}, {"vmm_pid", qemu_->pid()}};
+  });
 }
 
 Status Machine::listen_vnc() {
@@ -59,7 +76,8 @@ Result<json> Machine::command(const std::string& name, const json& arguments) {
 
 Result<json> Machine::status() {
   HARENA_TRY(const json told, command("query-status"));
-  return json{{"state", told.value("running", false) ? "running" : "paused"}, {"status", told.value("status", "")}};
+  return json{{"state", told.value("running", false) ? "running" : "paused"}, {"status", told.value("status", "")},
+              {"memory_bytes", config_.all_memory_bytes()}};
 }
 
 Result<json> Machine::pause() {
@@ -78,6 +96,7 @@ Status Machine::power_down() {
 }
 
 Error Machine::why_ended() {
+  if (failed_) return *failed_;
   console_->drain();
   const std::string how = qemu_->ended();
   const json event = qemu_->qmp().last_event("SHUTDOWN");

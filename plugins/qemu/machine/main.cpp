@@ -85,6 +85,11 @@ Result<json> Program::serve(const json& request) {
   if (verb == "status") return machine_->status();
   if (verb == "pause") return machine_->pause();
   if (verb == "resume") return machine_->resume();
+  if (verb == "snapshot") return machine_->snapshot(request.at("tag").get<std::string>(), request.at("folder").get<std::string>());
+  if (verb == "rollback") return machine_->rollback(request.at("folder").get<std::string>());
+  if (verb == "forget_snapshot") return machine_->forget_snapshot(request.at("tag").get<std::string>());
+  if (verb == "copy_files") return machine_->copy_files(request.at("folder").get<std::string>(), request.at("to").get<std::string>());
+  if (verb == "resize") return machine_->resize(request.at("cpus").get<int>(), request.at("memory_bytes").get<std::int64_t>());
   if (verb == "power_off") return power_off(request.value("grace_ms", std::int64_t{0}));
   return make_error(ErrorCode::unimplemented, "a full machine has no verb '" + verb + "'");
 }

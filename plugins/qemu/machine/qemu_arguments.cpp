@@ -5,7 +5,10 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
+constexpr const char* kVariablesNode = "vars";
 constexpr int kTranslationMiB = 64;
+std::string node_name(std::size_t disk) { return "disk" + std::to_string(disk); }
+
 /// Boot order: the ISO first, as an installer wants it, then the disks.
 constexpr int kFirstDiskBootIndex = 2;
 
@@ -36,8 +39,10 @@ void Builder::machine() {
   const bool kvm = config_.kvm;
   add({"-M", std::string("q35,smm=off,vmport=off") + (config_.firmware_code.empty() ? "" : ",pflash0=code,pflash1=vars")});
   add({"-accel", kvm ? "kvm" : "tcg,thread=multi,tb-size=" + std::to_string(kTranslationMiB), "-cpu", config_.cpu_model});
-  add({"-smp", "cpus=" + std::to_string(config_.cpus) + ",maxcpus=" + std::to_string(config_.cpus)});
-  add({"-m", std::to_string(config_.memory_bytes >> 20) + "M"});
+  add({"-smp", "cpus=" + std::to_string(config_.cpus) + ",maxcpus=" + std::to_string(config_.max_cpus)});
+  const bool grows = config_.max_memory_bytes > config_.memory_bytes;
+  add({"-m", "size=" + std::to_string(config_.memory_bytes >> 20) + "M" +
+                 (grows ? ",slots=" + std::to_string(kMemorySlots) + ",maxmem=" + std::to_string(config_.max_memory_bytes >> 20) + "M" : "")});
   add({"-nodefaults", "-no-user-config", "-no-reboot", "-name", "harena", "-nic", "none"});
   add({"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"});
 }
@@ -57,7 +62,7 @@ void Builder::firmware() {
   if (config_.firmware_code.empty()) return;
   read_only_file("code", fds_.firmware_code);
   node(file("vars-file", fds_.firmware_vars, true));
-  node({{"driver", "raw"}, {"file", "vars-file"}, {"node-name", "vars"}, {"read-only", false}});
+  node({{"driver", "qcow2"}, {"file", "vars-file"}, {"node-name", kVariablesNode}, {"backing", nullptr}, {"read-only", false}});
 }
 
 void Builder::kernel() {
@@ -74,7 +79,7 @@ void Builder::display() {
 
 void Builder::disk(std::size_t number) {
   const DiskConfig& disk = config_.disks[number];
-  const std::string name = "disk" + std::to_string(number);
+  const std::string name = node_name(number);
   // The graph is spelled out: nothing that a file says about a parent of its own is followed.
   if (!disk.image.empty()) {
     node(file(name + "-base-file", fds_.bases[number], false));
@@ -83,8 +88,8 @@ void Builder::disk(std::size_t number) {
     node(base);
   }
   node(file(name + "-file", fds_.tops[number], true));
-  json top = {{"driver", "qcow2"}, {"file", name + "-file"}, {"node-name", name}, {"discard", "unmap"}};
-  top["backing"] = disk.image.empty() ? json(nullptr) : json(name + "-base");
+  json top = {{"driver", disk.raw ? "raw" : "qcow2"}, {"file", name + "-file"}, {"node-name", name}, {"discard", "unmap"}};
+  if (!disk.raw) top["backing"] = disk.image.empty() ? json(nullptr) : json(name + "-base");
   node(top);
   add({"-device", "virtio-blk-pci,drive=" + name + ",serial=" + name + ",bootindex=" + std::to_string(kFirstDiskBootIndex + static_cast<int>(number))});
 }
@@ -110,10 +115,24 @@ Arguments Builder::build() {
     add({"-device", "virtio-blk-pci,drive=seed,serial=cidata"});
   }
   add({"-device", "virtio-rng-pci"});
+  for (const auto& one : config_.plugged) {
+    if (!one.object.empty()) add({"-object", one.object});
+    add({"-device", one.device});
+  }
+  // Another one each time that QEMU starts: a guest that goes on from a snapshot hears of it and renews its randomness.
+  add({"-device", "vmgenid,guid=auto"});
+  if (!config_.restore_tag.empty()) add({"-S"});
   return std::move(to_);
 }
 
 }  // namespace
+
+std::vector<std::string> writable_nodes(const MachineConfig& config) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < config.disks.size(); ++i) names.push_back(node_name(i));
+  if (config.uefi) names.emplace_back(kVariablesNode);
+  return names;
+}
 
 std::vector<std::string> qemu_arguments(const MachineConfig& config, const QemuDescriptors& descriptors) {
   return Builder(config, descriptors).build();

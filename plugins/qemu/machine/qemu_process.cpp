@@ -54,12 +54,12 @@ Status open_files(const MachineConfig& config, Launch& launch) {
     launch.numbers.bases.push_back(-1);
     launch.numbers.tops.push_back(-1);
     HARENA_TRY_STATUS(launch.pass_file(config.disks[i].image, O_RDONLY | O_NOFOLLOW, launch.numbers.bases[i]));
-    HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/disk" + std::to_string(i) + ".qcow2", O_RDWR, launch.numbers.tops[i]));
+    HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/" + disk_file(config, i), O_RDWR, launch.numbers.tops[i]));
   }
   HARENA_TRY_STATUS(launch.pass_file(config.iso, O_RDONLY | O_NOFOLLOW, launch.numbers.iso));
   HARENA_TRY_STATUS(launch.pass_file(config.firmware_code, O_RDONLY, launch.numbers.firmware_code));
-  if (!config.firmware_code.empty()) HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/vars.fd", O_RDWR, launch.numbers.firmware_vars));
-  if (config.has_cloud_init) HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/seed.iso", O_RDONLY, launch.numbers.seed));
+  if (!config.firmware_code.empty()) HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/" + kVariablesFile, O_RDWR, launch.numbers.firmware_vars));
+  if (config.has_cloud_init) HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/" + kSeedFile, O_RDONLY, launch.numbers.seed));
   return {};
 }
 
