@@ -97,11 +97,16 @@ std::string owner_of(int parent, const std::string& name) {
   return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
 }
 
+/// A process that was on its way into the group when the others were killed is killed in the next round.
 Status kill_and_remove(int parent, const std::string& name, std::int64_t deadline_ns) {
-  auto group = CgroupGroup::open(parent, name);
-  if (!group.ok()) return group.error().code == ErrorCode::not_found ? Status() : Status(std::move(group).error());
-  HARENA_TRY_STATUS(group->kill_all(deadline_ns));
-  return remove_cgroup(parent, name);
+  while (true) {
+    auto group = CgroupGroup::open(parent, name);
+    if (!group.ok()) return group.error().code == ErrorCode::not_found ? Status() : Status(std::move(group).error());
+    HARENA_TRY_STATUS(group->kill_all(deadline_ns));
+    Status removed = remove_cgroup(parent, name);
+    const bool busy = !removed.ok() && removed.error().code == ErrorCode::failed_precondition;
+    if (!busy || monotonic_now_ns() >= deadline_ns) return removed;
+  }
 }
 
 }  // namespace

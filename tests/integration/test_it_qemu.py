@@ -1,5 +1,6 @@
 """Full machines through harenad: the serial console, VNC's socket, pause, a restart of the daemon, deaths, what is left behind."""
 
+import dataclasses
 import os
 import signal
 import socket
@@ -7,6 +8,7 @@ import struct
 
 import pytest
 
+import harena
 from qemu_support import Console, create, leftovers, qemu_daemon, remove_groups, request, stop, tiny, wait_for_state
 
 
@@ -110,3 +112,10 @@ def test_bad_parameters_are_named(daemon):
         status, told = request(daemon, "POST", "/backends/qemu/sandboxes", {"params": tiny(daemon, **params)})
         assert status == 400 and name.split("[")[0] in told["error"]["message"], told
     assert leftovers() == []
+
+
+def test_the_sdks_arguments_are_the_backends(daemon):
+    backend = next(one for one in request(daemon, "GET", "/backends")[1]["backends"] if one["name"] == "qemu")
+    fields = {one.name for one in dataclasses.fields(harena.QemuArgs) if one.metadata.get("param")}
+    # Bytes are memory too; there is no network yet.
+    assert fields == set(backend["params_schema"]["properties"]) - {"memory_bytes", "network"}

@@ -53,11 +53,11 @@ def test_from_its_disk_and_off_by_its_power_button(daemon, firmware):
     console.run("printf '#!/bin/sh\\necho pressed-$((1+4))-inside; sync; poweroff -f\\n' > /bin/off; chmod 755 /bin/off; mkdir -p /etc/acpi; "
                 "printf 'PWRF off\\n' > /etc/acpid.conf; cp /bin/off /etc/acpi/off; acpid -l /dev/console; "
                 "until ls -l /proc/*/fd 2>/dev/null | grep -q /dev/input/event; do :; done; echo $((1+5))-listens", b"6-listens")
-    begun = time.monotonic()
-    status, ended = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/stop", {"grace_ms": 120_000})
+    if firmware == "uefi":  # one that stands still must go on to hear it
+        assert request(daemon, "POST", f"/sandboxes/{sandbox['id']}/pause", {})[0] == 200
+    status, ended = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/stop", {"grace_ms": 600_000})  # longer than any call may take
     assert status == 200 and ended["state"] == "stopped", ended
     console.wait(b"pressed-5-inside")
-    assert time.monotonic() - begun < 100
     console.close()
     assert leftovers() == []
 

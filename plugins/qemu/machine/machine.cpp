@@ -91,6 +91,7 @@ Result<json> Machine::resume() {
 }
 
 Status Machine::power_down() {
+  HARENA_TRY_STATUS(command("cont"));  // a paused guest would never hear of it
   HARENA_TRY_STATUS(command("system_powerdown"));
   return {};
 }

@@ -36,7 +36,7 @@ class Machine {
   /// Plugs in what is missing, one after the other, each until the guest has taken it (ACPI's _OST). Nothing is ever taken away:
   /// fewer `cpus` are a success, less memory than there is an invalid_argument. failed_precondition: the guest doesn't take it, or stands still.
   Result<json> resize(int cpus, std::int64_t memory_bytes);
-  /// Presses the power button (ACPI).
+  /// Presses the power button (ACPI); a paused guest goes on first.
   Status power_down();
   Result<json> status();
 

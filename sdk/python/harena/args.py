@@ -120,8 +120,18 @@ class MicroVMArgs(SandboxArgs):
 class QemuArgs(SandboxArgs):
     backend: ClassVar[str] = "qemu"
 
-    cpu: Optional[float] = _param("virtual CPUs")
-    memory: Optional[Size] = _param("memory of the guest")
+    cpu: Optional[float] = _param("cores, also parts of one; as many virtual CPUs, rounded up")
+    memory: Optional[Size] = _param("RAM of the machine, 1 GiB when not given")
+    cpu_max: Optional[int] = _param("the most that cpu may become while it runs; cpu when not given")
+    memory_max: Optional[Size] = _param("the most that memory may become while it runs; memory when not given")
+    firmware: Optional[str] = _param("bios or uefi")
+    disks: Optional[List[Dict[str, Any]]] = _param("1 to 8 of image, format (qcow2, raw) and size; the first is booted")
+    iso: Optional[str] = _param("a CD-ROM, booted before the disks")
+    kernel: Optional[str] = _param("booted in place of what is on the disk")
+    initramfs: Optional[str] = _param("with kernel")
+    command_line: Optional[str] = _param("with kernel")
+    display: Optional[bool] = _param("virtio-gpu, USB tablet and VNC; true when not given")
+    cloud_init: Optional[Dict[str, str]] = _param("a NoCloud seed: user_data, meta_data, network_config")
 
 
 @dataclass
