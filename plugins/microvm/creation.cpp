@@ -38,7 +38,7 @@ Result<std::vector<MachineLayer>> layers_of(const json& request) {
     layers.push_back({layer.at("digest").get<std::string>(), layer.at("path").get<std::string>()});
   }
   if (layers.empty()) return make_error(ErrorCode::invalid_argument, "a microVM needs an image: 'image' is missing");
-  // The machine has 24 virtio-mmio slots: channel and disk take two.
+  // The machine has 24 virtio-mmio slots: channel, disk and balloon take three.
   constexpr std::size_t kMostLayers = 20;
   if (layers.size() > kMostLayers) {
     return make_error(ErrorCode::invalid_argument, "an image of " + std::to_string(layers.size()) + " layers: a microVM has room for " + std::to_string(kMostLayers));

@@ -36,6 +36,7 @@ TEST(QemuArguments, OnlyTheTopOfAWritableDiskIsWritten) {
   }
   EXPECT_TRUE(has_pair(arguments, "-device", "drive=d1f1,serial=disk"));
   EXPECT_TRUE(has_pair(arguments, "-device", "drive=d0f0,serial=l0"));
+  EXPECT_TRUE(has_pair(arguments, "-device", "free-page-reporting=on"));
 }
 
 TEST(QemuArguments, NoPathOfTheHostIsNamed) {
