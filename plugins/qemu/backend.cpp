@@ -1,9 +1,8 @@
 #include "plugins/qemu/backend.hpp"
 
-#include <unistd.h>
-
 #include "plugins/qemu/errors.hpp"
 #include "plugins/qemu/parameters.hpp"
+#include "plugins/qemu/probe.hpp"
 #include "sdk/vmm/control_client.hpp"
 
 namespace harena::qemu {
@@ -11,22 +10,6 @@ namespace {
 
 constexpr std::int64_t kLockPatienceNs = 2'000'000'000;
 constexpr std::int64_t kVerbPatienceMs = 40'000;
-
-void look_at_programs(const Settings& settings, std::vector<std::string>& why_not, json& facts) {
-  struct Wanted {
-    const char* fact;
-    const std::string& path;
-    const char* mend;
-  };
-  const Wanted wanted[] = {{"qemu", settings.qemu_path, "apt-get install qemu-system-x86"},
-                           {"qemu_img", settings.qemu_img_path, "apt-get install qemu-utils"},
-                           {"iso_maker", settings.iso_maker_path, "apt-get install genisoimage"},
-                           {"machine", settings.machine_path, "it is installed with Harena (libexec/harena/harena-qemu-machine); else set machine_path"}};
-  for (const auto& one : wanted) {
-    facts[one.fact] = one.path;
-    if (::access(one.path.c_str(), X_OK) != 0) why_not.push_back(std::string(one.fact) + " isn't there: " + one.path + "; " + one.mend);
-  }
-}
 
 }  // namespace
 
@@ -53,22 +36,7 @@ Result<json> QemuBackend::describe(const Call&) {
   return json{{"name", "qemu"}, {"params_schema", parameters_schema()}, {"kept", kept}, {"session", false}, {"needs_image", false}};
 }
 
-Result<json> QemuBackend::probe(const Call&) {
-  std::vector<std::string> why_not, warnings;
-  json facts = json::object();
-  if (::geteuid() != 0) why_not.push_back("harenad isn't root: machines need namespaces and cgroups of their own");
-  look_at_programs(settings_, why_not, facts);
-  const auto choice = vmm::choose_accelerator(settings_.accelerator);
-  if (!choice.ok()) {
-    why_not.push_back(choice.error().message);
-  } else {
-    facts["accelerator"] = choice->accelerator == vmm::Accelerator::kvm ? "kvm" : "tcg";
-    if (choice->accelerator == vmm::Accelerator::tcg) warnings.push_back("full machines run under QEMU's emulation (TCG), several times slower: " + choice->why);
-  }
-  facts["firmware"] = ::access(settings_.uefi_code.c_str(), R_OK) == 0 ? json{"bios", "uefi"} : json{"bios"};
-  facts["warnings"] = warnings;
-  return json{{"usable", why_not.empty()}, {"why_not", why_not}, {"facts", facts}};
-}
+Result<json> QemuBackend::probe(const Call&) { return report_host(settings_, versions_).probe(); }
 
 std::optional<QemuBackend::Record> QemuBackend::record_of(const std::string& id) const {
   std::lock_guard lock(mutex_);

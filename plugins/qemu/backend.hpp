@@ -19,6 +19,7 @@
 #include "sdk/support/cgroup_tree.hpp"
 #include "sdk/support/exit_watcher.hpp"
 #include "sdk/vmm/accelerator.hpp"
+#include "sdk/vmm/program_version.hpp"
 #include "sdk/vmm/user_pool.hpp"
 
 namespace harena::qemu {
@@ -88,6 +89,7 @@ class QemuBackend final : public plugin::BackendPlugin, public plugin::Container
   const Host host_;
   const Settings settings_;
   vmm::UserPool users_;
+  vmm::VersionCache versions_;
   std::mutex engine_mutex_;
   std::unique_ptr<Engine> engine_;
   mutable std::mutex mutex_;
