@@ -56,4 +56,9 @@ std::uint64_t tsc_rate_khz() {
   return kRate;
 }
 
+std::string emulated_kernel_words(std::uint64_t tsc_khz) {
+  const std::string words = " mitigations=off clearcpuid=erms,rep_good";
+  return tsc_khz == 0 ? words : " no_timer_check tsc=reliable tsc_early_khz=" + std::to_string(tsc_khz) + words;
+}
+
 }  // namespace harena

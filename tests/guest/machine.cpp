@@ -70,7 +70,7 @@ bool has_kvm() {
 
 std::string command_line() {
   const std::string always = "console=ttyS0 quiet panic=-1 reboot=t";
-  return has_kvm() ? always : always + " no_timer_check tsc=reliable tsc_early_khz=" + std::to_string(tsc_rate_khz());
+  return has_kvm() ? always : always + emulated_kernel_words(tsc_rate_khz());
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/support/process.hpp"
+#include "sdk/support/tsc_rate.hpp"
 #include "sdk/vmm/unix_listener.hpp"
 
 namespace harena::microvm {
@@ -101,10 +102,7 @@ VmmSpec Machine::spec(bool incoming, const std::vector<DiskFile>& disk) const {
   VmmSpec spec{.program = config_.program, .jailer = config_.jailer, .firmware_dir = config_.firmware_dir,
                .jail_dir = config_.run_dir + "/jail", .work_dir = config_.vm_dir, .log_path = path("vmm.log"), .kernel = config_.kernel, .initramfs = config_.initramfs};
   spec.command_line = driver_.command_line;
-  if (config_.accelerator == Accelerator::tcg && config_.tsc_khz > 0) {
-    // Under load the kernel's own calibration against the emulated PIT fails, and the boot hangs.
-    spec.command_line += " no_timer_check tsc=reliable tsc_early_khz=" + std::to_string(config_.tsc_khz);
-  }
+  if (config_.accelerator == Accelerator::tcg) spec.command_line += emulated_kernel_words(static_cast<std::uint64_t>(config_.tsc_khz));
   spec.accelerator = config_.accelerator;
   spec.cpu_model = config_.cpu_model;
   spec.cpus = config_.cpus;
