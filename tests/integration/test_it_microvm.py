@@ -338,6 +338,87 @@ def test_the_search_of_the_examples(vms, api):
     assert value == 24 and path == ["value + 7", "value * 3"]
 
 
+def in_the_middle(stopped, verb, state, then):
+    """Begins `verb` while the process `stopped` stands still, does `then` in the middle of it, and lets all go on; what the verb ended with."""
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            ending = pool.submit(verb)
+            try:
+                wait_for(state)
+                then()
+            finally:
+                try:
+                    os.kill(stopped, signal.SIGCONT)
+                except ProcessLookupError:
+                    pass
+            return ending.exception()
+    except OSError as gone:
+        return gone
+
+
+def wait_for(what):
+    deadline = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_vmm_that_is_killed_during_a_pause(api):
+    sandbox = make(api)
+    (vmm,) = vmm_pids(sandbox)
+    failure = in_the_middle(vmm, sandbox.pause, lambda: sandbox.refresh().state == "pausing", lambda: os.kill(vmm, signal.SIGKILL))
+    assert isinstance(failure, harena.HarenaError), failure
+    info = wait_state(sandbox, "failed")
+    assert "infrastructure" in str(info.raw) and [group for group in census()["groups"] if sandbox.id in group] == []
+
+
+def test_a_vmm_that_is_killed_while_it_resumes_leaves_a_paused_machine(machine):
+    lines(machine, "echo kept > /dev/shm/a")
+    machine.pause()
+    (keeper,) = machine_pids(machine)
+    children = Path(f"/proc/{keeper}/task/{keeper}/children")
+    with ThreadPoolExecutor(1) as pool:
+        ending = pool.submit(machine.resume)
+        while not (pids := children.read_text().split()):
+            assert not ending.done(), ending.exception()
+        os.kill(int(pids[0]), signal.SIGKILL)  # the one that was to go on
+        failure = ending.exception()
+    # The SDK may have asked once more, where the error said that it is worth it.
+    assert failure is None or isinstance(failure, harena.HarenaError), failure
+    assert machine.refresh().state == ("running" if failure is None else "paused")
+    assert lines(machine, "cat /dev/shm/a") == "kept\n"
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "snapshot", "fork", "rollback"])
+def test_a_daemon_that_is_killed_in_the_middle_of_a_verb(vms, api, machine, verb):
+    """The machine finishes what it was asked for, or the next start undoes it; it goes on with what it had, and so does all that follows."""
+    lines(machine, "echo kept > /dev/shm/a; echo kept > /root/b")
+    snapshot = machine.snapshot("first") if verb == "rollback" else None
+    if verb == "resume":
+        machine.pause()
+    # The VMM where it is asked first, else the process above it.
+    (stopped,) = vmm_pids(machine) if verb in ("pause", "snapshot", "fork") else machine_pids(machine)
+
+    def under_way():
+        """The daemon is connected to the machine's control socket, and waits."""
+        return Path("/proc/net/unix").read_text().count(f"{machine.id}/machine.sock") > 1
+
+    failure = in_the_middle(stopped, {"rollback": lambda: machine.rollback(snapshot)}.get(verb, getattr(machine, verb)), under_way, vms.kill)
+    assert failure is not None
+    vms.restart()
+    assert machine.refresh().state in ("running", "paused")
+    assert lines(machine, "cat /dev/shm/a /root/b") == "kept\nkept\n"
+    child = machine.fork()[0]  # all works again
+    assert lines(child, "cat /dev/shm/a") == "kept\n"
+    child.stop()
+    machine.pause()
+    assert lines(machine, "cat /root/b") == "kept\n"
+    for one in api.snapshots.list():
+        api.snapshots.delete(one.id)
+    assert list(vms.state.glob("snapshots/*")) == [] and not list(vms.state.glob(f"sandboxes/{machine.id}/vm/fork"))
+
+
 @pytest.mark.parametrize("who", ["vmm", "machine"])
 def test_a_process_that_dies_is_a_failure_with_a_cause(api, who):
     sandbox = make(api)

@@ -1,5 +1,5 @@
 """microVMs where something is short, and what must stay whole: a fork of which one child fails, a memory folder that is full or too small, frozen
-memory that no VMM can change, a transaction that is open in every fork."""
+memory that no VMM can change, an image whose tag is another."""
 
 import hashlib
 import os
@@ -13,24 +13,12 @@ import pytest
 import harena
 from harenad_process import IMAGE
 from microvm_support import VM_INSTANCE, census, microvm_daemon, own_users, remove_groups
+from running_daemon import import_tiny
 from tiny_image import make_tiny_image
 
 LONG = os.environ.get("HARENA_LONG_TESTS") == "1"
 CHILDREN = 32 if LONG else 4
-SQLITE = "root/sqlite:v1"
 ROOM = 400 << 20
-
-
-def copy_program(name, root):
-    """The host's program and the libraries that it names."""
-    path = shutil.which(name)
-    linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
-    files = [word for line in linked.splitlines() for word in line.split() if word.startswith("/")]
-    shutil.copy(path, root / "bin" / name)
-    for file in files:
-        target = root / file.lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, target)
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +49,7 @@ def vms(memory_dir):
         daemon = microvm_daemon(folder, memory_dir=str(memory_dir), uid_base=own_users(), uids=CHILDREN)
         daemon.start()
         try:
-            for name in (IMAGE, SQLITE) if shutil.which("sqlite3") else (IMAGE,):
-                root = make_tiny_image(Path(folder) / name.split("/")[1].split(":")[0])
-                if name == SQLITE:
-                    copy_program("sqlite3", root)
-                with daemon.client() as client:
-                    client.images.import_image(name, folder=str(root))
+            import_tiny(daemon, Path(folder))
             yield daemon
         finally:
             daemon.stop()
@@ -85,8 +68,8 @@ def api(vms):
             sandbox.stop()
 
 
-def make(client, image=IMAGE, **params):
-    return client.create(harena.MicroVMArgs(image=image, **{"memory": "192MiB", "disk": "64MiB", **params}))
+def make(client, **params):
+    return client.create(harena.MicroVMArgs(image=IMAGE, **{"memory": "192MiB", "disk": "64MiB", **params}))
 
 
 def lines(sandbox, text):
@@ -186,23 +169,6 @@ def test_a_full_disk_while_pausing_is_an_error_and_the_machine_goes_on(memory_di
     machine.pause()
     assert lines(machine, "cat /dev/shm/a") == "kept\n"
     assert command.result().stdout.split() == [str(i) for i in range(1, 21)]
-
-
-@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="there is no sqlite3 here; apt-get install sqlite3")
-def test_a_transaction_goes_on_in_every_fork(api):
-    source = make(api, image=SQLITE)
-    lines(source, "sqlite3 /root/db 'create table t(x)'; mkfifo /tmp/sql; (sleep 100000 > /tmp/sql &) > /dev/null 2>&1;"
-                  "(sqlite3 /root/db < /tmp/sql > /tmp/said 2>&1 &); echo 'begin immediate; insert into t values (1); select 7;' > /tmp/sql;"
-                  "until grep -q . /root/db-journal 2>/dev/null; do sleep 0.05; done")
-    everyone = [source, *source.fork(count=2)]
-    for number, one in enumerate(everyone):
-        # It is open here: nobody else may write, nobody sees the row.
-        other = one.run_shell("sqlite3 /root/db 'insert into t values (99)'")
-        assert other.exit.code != 0 and "locked" in other.stderr + other.stdout
-        assert lines(one, "sqlite3 /root/db 'select count(*) from t'") == "0\n"
-        lines(one, f"echo 'insert into t values ({number + 10}); commit;' > /tmp/sql;"
-                   "i=0; until [ $(sqlite3 /root/db 'select count(*) from t') = 2 ]; do i=$((i+1)); [ $i -lt 200 ] || exit 9; sleep 0.05; done")
-        assert lines(one, "sqlite3 /root/db 'select x from t order by x; pragma integrity_check'") == f"1\n{number + 10}\nok\n"
 
 
 def test_a_snapshot_outlives_the_retag_of_its_image(vms, api):
