@@ -35,6 +35,8 @@ struct Subject {
   std::filesystem::path attack_program;
   /// What create requests hold beside ids and folders: params, layers, image_config, env, labels.
   json request = json::object();
+  /// Every case's limit is so many times longer: for a machine that is emulated, or has much else to do.
+  int patience = 1;
 
   std::filesystem::path folder() const { return library.parent_path(); }
 };

@@ -17,7 +17,7 @@ using namespace harena::conformance;
 
 struct Arguments {
   std::string path, config = "{}", request, json_file, junit_file, attack_program;
-  int level = 2;
+  int level = 2, patience = 1;
   std::vector<std::string> names;
   bool list = false;
 };
@@ -54,6 +54,7 @@ Result<Subject> subject_of(const Arguments& arguments) {
   HARENA_TRY(subject.library, library_of(arguments.path));
   HARENA_TRY(subject.config, parse_object(arguments.config, "--config"));
   subject.attack_program = arguments.attack_program.empty() ? find_attack_program() : std::filesystem::path(arguments.attack_program);
+  subject.patience = arguments.patience;
   if (arguments.request.empty()) return subject;
   std::ifstream file(arguments.request);
   if (!file) return make_error(ErrorCode::not_found, "--request: can't read " + arguments.request);
@@ -110,6 +111,7 @@ int main(int argc, char** argv) {
   app.add_option("--config", a.config, "the plugin's configuration, JSON; {tmp} in it is a folder of each case's own")->capture_default_str();
   app.add_option("--request", a.request, "file with a JSON object: params, layers, image_config, env, labels of create requests");
   app.add_option("--attack-program", a.attack_program, "harena-attack, for level 3; found beside this program or in libexec/harena");
+  app.add_option("--patience", a.patience, "each case may take so many times longer (of 60 s, most): for slow machines")->check(CLI::Range(1, 100))->capture_default_str();
   app.add_option("--case", a.names, "only these cases");
   app.add_option("--json", a.json_file, "write the report as JSON to this file");
   app.add_option("--junit", a.junit_file, "write the report as JUnit XML to this file");

@@ -165,7 +165,7 @@ CaseReport run_case(const Case& one, const Subject& subject) {
   if (pid == 0) case_main(one, subject, tmp, out.get(), log.get());
   out.reset();
   int status = 0;
-  bool in_time = wait_exit(pid, one.timeout_s * 1000, &status);
+  bool in_time = wait_exit(pid, one.timeout_s * subject.patience * 1000, &status);
   end_new_children(others);  // orphans of the case
   ::fcntl(in.get(), F_SETFL, O_NONBLOCK);
   judge(report, in_time, status, read_all(in.get()));

@@ -5,6 +5,8 @@
     source/    the parts of the checkout that tests and deploy/ are made of
 """
 
+import hashlib
+import json
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +47,15 @@ def copy_programs(build, target):
     programs = [one for one in target.rglob("*") if one.is_file() and not one.is_symlink() and is_elf(one)]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda one: subprocess.run(["strip", str(one)], check=True, capture_output=True), programs))
+    for manifest in (target / "plugins").glob("*/plugin.json"):
+        renew_hash(manifest)
+
+
+def renew_hash(manifest):
+    """As `cmake --install --strip` does: the manifest is of the library as it is now."""
+    said = json.loads(manifest.read_text())
+    said["sha256"] = hashlib.sha256((manifest.parent / said["library"]).read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(said, indent=2) + "\n")
 
 
 def is_elf(path: Path):

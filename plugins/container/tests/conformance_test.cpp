@@ -21,7 +21,7 @@ TEST(Conformance, TheKitPasses) {
   std::ofstream(request) << json{{"params", {{"memory", "64MiB"}}}, {"layers", {{{"digest", "sha256:kit"}, {"path", image_path()}, {"format", "erofs"}}}}}.dump();
   const std::string config = json{{"instance", instance}, {"launcher_path", bin + "/harena-container-launcher"}, {"shim_path", bin + "/harena-shim"}}.dump();
   const std::string command = bin + "/harena-plugin-check " + build + "/plugins/container/libharena_plugin_container.so --request " + request +
-                              " --config '" + config + "' > " + request + ".log 2>&1";
+                              (std::getenv("HARENA_IN_TEST_VM") != nullptr ? " --patience 10" : "") + " --config '" + config + "' > " + request + ".log 2>&1";
   const int status = std::system(command.c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_text(request + ".log");
   std::filesystem::remove(request);
