@@ -47,7 +47,7 @@ Result<ContainerBackend::Engine*> ContainerBackend::engine() {
   made->launcher = std::make_unique<LauncherClient>(settings_, made->cgroups);
   made->watcher = std::make_unique<ExitWatcher>([this](const std::string& id) { on_exit(id); });
   made->pool = std::make_unique<BlankPool>(BlankPool::Parts{*made->launcher, made->cgroups, ids_, *made->lxcfs},
-                                           BlankPool::Limits{settings_.pool, std::chrono::seconds(settings_.pool_idle_s)});
+                                           BlankPool::Limits{settings_.pool, std::chrono::seconds(settings_.pool_idle_s), settings_.place_on_cpus ? 1 : 0});
   engine_ = std::move(made);
   return engine_.get();
 }

@@ -112,6 +112,7 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
     const FrozenLayers& frozen;
     std::vector<LayerImage> layers;
     SandboxRequest wanted;
+    std::optional<StageWish> stage;  // the root that it wants, if that can be made in advance
   };
   Result<Plan> plan(Engine& engine, const std::string& id, const json& request, const Parameters& parameters, const Granted& granted,
                     const FrozenLayers& frozen) const;
@@ -151,7 +152,7 @@ class ContainerBackend final : public plugin::BackendPlugin, public plugin::Cont
   bool mark_ended(const std::string& id);
   /// Both, one after the other; waits for what an earlier stop has left to be done.
   Status remove(Engine& engine, const std::string& id, std::int64_t grace_ms);
-  static Status remove_blank(Engine& engine, const std::string& name);
+  static Status remove_old_blank(Engine& engine, const std::string& name);
   Result<json> give_up(Engine& engine, const std::string& id, SandboxState state, const Error& why);
   Status adopt(Engine& engine, const std::string& id, const SandboxState& state);
   std::optional<Record> record_of(const std::string& id) const;

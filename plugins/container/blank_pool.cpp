@@ -1,5 +1,6 @@
 #include "plugins/container/blank_pool.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <utility>
@@ -18,6 +19,14 @@ constexpr std::int64_t kRemovePatienceNs = 10'000'000'000;
 /// One that couldn't be made is tried again after the next create, or after so long.
 constexpr std::chrono::seconds kRetryAfter{1};
 
+}  // namespace
+
+bool Blank::has_root(const StageWish& wish) const {
+  return !stage_layers.empty() && stage_layers == wish.digests() && request.stage.starts_with(wish.folder + "/");
+}
+
+namespace {
+
 /// What differs between sandboxes already in what a blank has. (Folders of the host are mapped once and can't be tried twice.)
 bool fits(const Blank& blank, const SandboxRequest& wanted) {
   return wanted.mount_targets.empty() && blank.request.shm_bytes == wanted.shm_bytes;
@@ -32,8 +41,16 @@ bool outdated(const Blank& blank, const SandboxRequest& wanted) {
 
 bool is_blank_name(const std::string& name) { return name.starts_with(kPrefix); }
 
+Status remove_blank(const CgroupTree& cgroups, const std::string& name, std::int64_t deadline_ns) {
+  // The builder first: an init that it is just making can't come into the other group any more.
+  HARENA_TRY_STATUS(cgroups.remove_platform(name, deadline_ns));
+  HARENA_TRY_STATUS(cgroups.kill_sandbox(name, deadline_ns));
+  if (const std::string stage = cgroups.note_of(name); !stage.empty()) HARENA_TRY_STATUS(remove_stage(stage));
+  return cgroups.remove_sandbox(name, deadline_ns);
+}
+
 BlankPool::BlankPool(Parts parts, Limits limits)
-    : parts_(parts), limits_(limits), prefix_(std::string(kPrefix) + std::to_string(monotonic_now_ns()) + "-") {
+    : parts_(parts), limits_(limits), prefix_(std::string(kPrefix) + std::to_string(monotonic_now_ns()) + "-"), cpus_(limits.cpus) {
   if (limits_.size > 0) thread_ = std::thread([this] { run(); });
 }
 
@@ -49,23 +66,41 @@ BlankPool::~BlankPool() {
   }
 }
 
-std::optional<Blank> BlankPool::take(const SandboxRequest& wanted) {
+void BlankPool::drop_useless(const SandboxRequest& wanted) {
+  const auto useless = [&](const Blank& blank) {
+    return !blank.prepared.alive() || !parts_.launcher.has_made(blank.prepared) || outdated(blank, wanted);
+  };
+  const auto first = std::stable_partition(waiting_.begin(), waiting_.end(), [&](const Blank& blank) { return !useless(blank); });
+  std::move(first, waiting_.end(), std::back_inserter(discarded_));
+  waiting_.erase(first, waiting_.end());
+}
+
+std::optional<Blank> BlankPool::take(const SandboxRequest& wanted, const std::optional<StageWish>& wish) {
   std::optional<Blank> taken;
   std::lock_guard lock(mutex_);
-  while (!taken && !waiting_.empty()) {
-    Blank& first = waiting_.front();
-    const bool useless = !first.prepared.alive() || !parts_.launcher.has_made(first.prepared) || outdated(first, wanted);
-    if (!useless && !fits(first, wanted)) break;  // it will fit another
-    if (useless) {
-      discarded_.push_back(std::move(first));
-    } else {
-      taken = std::move(first);
-      ++used_;
-    }
-    waiting_.pop_front();
+  drop_useless(wanted);
+  auto best = std::find_if(waiting_.begin(), waiting_.end(), [&](const Blank& blank) { return fits(blank, wanted) && wish && blank.has_root(*wish); });
+  if (best == waiting_.end()) best = std::find_if(waiting_.begin(), waiting_.end(), [&](const Blank& blank) { return fits(blank, wanted); });
+  if (best != waiting_.end()) {
+    taken = std::move(*best);
+    waiting_.erase(best);
+    ++used_;
   }
   changed_.notify_all();
   return taken;
+}
+
+void BlankPool::expect(const StageWish& wish, int cpus) {
+  std::lock_guard lock(mutex_);
+  wish_ = wish;
+  cpus_ = cpus;
+}
+
+void BlankPool::filled(Blank blank, bool with_its_root) {
+  if (with_its_root) return parts_.launcher.release_layers(blank.stage_layers);
+  if (blank.request.stage.empty()) return;
+  blank.filled = true;
+  discard(std::move(blank));
 }
 
 void BlankPool::discard(Blank blank) {
@@ -167,6 +202,8 @@ void BlankPool::make_one(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   making_ = false;
   failed_ = !made.ok();
+  // It may have been the root: the next one has none, unless a create wishes it again.
+  if (failed_) wish_.reset();
   problem_ = made.ok() ? "" : made.error().describe();
   if (made.ok()) {
     waiting_.push_back(std::move(blank));
@@ -175,7 +212,26 @@ void BlankPool::make_one(std::unique_lock<std::mutex>& lock) {
   changed_.notify_all();
 }
 
+/// A root is a favour: a blank that can't have one is worth as much as before.
+void BlankPool::stage(Blank& blank, const BlankGroups& groups, const StageWish& wish) const {
+  const std::string path = wish.folder + "/" + blank.name;
+  if (!CgroupTree::note_on_blank(groups, path).ok()) return;
+  if (!make_stage(wish.folder, blank.name, blank.first_id).ok()) {
+    (void)remove_stage(path);
+    return;
+  }
+  blank.request.stage = path;
+  blank.stage_layers = wish.digests();
+  parts_.launcher.retain_layers(blank.stage_layers);
+}
+
 Status BlankPool::make(Blank& blank) {
+  std::optional<StageWish> wish;
+  {
+    std::lock_guard lock(mutex_);
+    wish = wish_;
+    blank.request.cpus = cpus_;
+  }
   HARENA_TRY(blank.first_id, parts_.ids.acquire());
   auto lxcfs = parts_.lxcfs.now();
   blank.request.first_id = blank.first_id;
@@ -184,11 +240,13 @@ Status BlankPool::make(Blank& blank) {
   blank.request.lxcfs_mount = lxcfs.mount;
   HARENA_TRY(auto groups, parts_.cgroups.make_blank(blank.name));
   fault_point("blank.groups");
+  if (wish) stage(blank, groups, *wish);
   const auto wanted = [this]() -> Status {
     std::lock_guard lock(mutex_);
     return ending_ ? Status(make_error(ErrorCode::cancelled, "the pool of prepared sandboxes ends")) : Status();
   };
-  HARENA_TRY(blank.prepared, parts_.launcher.prepare(blank.request, {groups.sandbox.fd(), groups.platform.fd()}, wanted));
+  const auto layers = blank.stage_layers.empty() ? std::vector<LayerImage>() : wish->layers;
+  HARENA_TRY(blank.prepared, parts_.launcher.prepare(blank.request, layers, {groups.sandbox.fd(), groups.platform.fd()}, wanted));
   fault_point("blank.made");
   return {};
 }
@@ -196,10 +254,11 @@ Status BlankPool::make(Blank& blank) {
 void BlankPool::remove(Blank blank) const {
   blank.prepared.socket.reset();
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
-  // The builder first: an init that it is just making can't come into the other group any more.
-  const bool gone = parts_.cgroups.remove_platform(blank.name, deadline).ok() && parts_.cgroups.remove_sandbox(blank.name, deadline).ok();
   // What won't die keeps its range; the next start removes both.
-  if (gone && blank.first_id != 0) parts_.ids.release(blank.first_id);
+  if (!blank.filled && !remove_blank(parts_.cgroups, blank.name, deadline).ok()) return;
+  if (blank.filled) (void)remove_stage(blank.request.stage);
+  if (!blank.stage_layers.empty()) parts_.launcher.release_layers(blank.stage_layers);
+  if (!blank.filled && blank.first_id != 0) parts_.ids.release(blank.first_id);
 }
 
 }  // namespace harena::container

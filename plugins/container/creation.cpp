@@ -160,16 +160,21 @@ Result<ContainerBackend::Plan> ContainerBackend::plan(Engine& engine, const std:
   auto lxcfs = engine.lxcfs->now();
   wanted.lxcfs = std::move(lxcfs.files);
   wanted.lxcfs_mount = lxcfs.mount;
-  return Plan{request, parameters, granted, frozen, std::move(layers), std::move(wanted)};
+  std::optional<StageWish> stage;
+  if (parameters.disk_bytes == 0 && !frozen && !wanted.readonly_rootfs) stage = StageWish{stages_beside(wanted.state_dir), layers};
+  return Plan{request, parameters, granted, frozen, std::move(layers), std::move(wanted), std::move(stage)};
 }
 
 Result<json> ContainerBackend::create_recorded(const Call& call, Engine& engine, const std::string& id, const json& request,
                                                const Parameters& parameters, const Granted& granted,
                                                const FrozenLayers& frozen) {
   HARENA_TRY(auto plan, this->plan(engine, id, request, parameters, granted, frozen));
-  if (auto blank = engine.pool->take(plan.wanted)) {
+  if (auto blank = engine.pool->take(plan.wanted, plan.stage)) {
     auto made = make(call, engine, id, plan, &*blank);
-    if (made.ok()) return made;
+    if (made.ok()) {
+      engine.pool->filled(*std::move(blank), plan.wanted.staged);
+      return made;
+    }
     // Whatever it was, the direct way shows whether it is the blank's fault or the request's.
     const Status undone = remove(engine, id, 0);
     engine.pool->discard(*std::move(blank));
@@ -189,7 +194,13 @@ Result<ContainerBackend::Prepared> ContainerBackend::prepare(Engine& engine, con
   HARENA_TRY(auto limits, limits_here(engine, plan.parameters, ready.state.state_dir));
   limits.account_cpu = !plan.wanted.lxcfs.empty();
   HARENA_TRY(ready.groups, groups_for(engine, id, limits, blank));
-  HARENA_TRY_STATUS(make_folders(ready.state.state_dir, first_id));
+  plan.wanted.staged = blank != nullptr && plan.stage && blank->has_root(*plan.stage);
+  if (plan.wanted.staged) {
+    HARENA_TRY_STATUS(take_stage(blank->request.stage, ready.state.state_dir));
+    HARENA_TRY_STATUS(make_session_folder(ready.state.state_dir));
+  } else {
+    HARENA_TRY_STATUS(make_folders(ready.state.state_dir, first_id));
+  }
   HARENA_TRY(ready.disk, make_disk(engine, plan.parameters, ready.state, ready.groups.missing));
   HARENA_TRY_STATUS(prepare_root(id, plan, ready));
   HARENA_TRY(ready.cpus, cpus_for(id, plan.parameters));
@@ -235,6 +246,7 @@ Result<json> ContainerBackend::make(const Call& call, Engine& engine, const std:
   if (!ready.cpus.empty()) HARENA_TRY_STATUS(set_cpus(made.init.pid, ready.cpus));
   record_launched(plan, made, ready.state);
   HARENA_TRY_STATUS(publish(call, engine, id, ready.state));
+  if (plan.stage) engine.pool->expect(*plan.stage, plan.wanted.cpus);
   const json details = {{"init_pid", made.init.pid},
                         {"cgroup", path_of(ready.groups.v2)},
                         {"first_id", ready.state.first_id},
@@ -242,6 +254,7 @@ Result<json> ContainerBackend::make(const Call& call, Engine& engine, const std:
                         {"weakened", plan.granted.uses},
                         {"missing_limits", ready.groups.missing},
                         {"prepared", blank != nullptr},
+                        {"prepared_root", plan.wanted.staged},
                         {"ready_disk", ready.disk.mount.get() >= 0},
                         {"stages_us", made.stages}};
   return json{{"state", ready.state.encode()}, {"session_endpoint", ready.state.endpoint}, {"details", details}};

@@ -60,6 +60,8 @@ LayerStore& ContainerBackend::layers_beside(const std::string& state_dir) {
   if (store) return *store;
   store = std::make_unique<LayerStore>(folder);
   spread_folders_in(std::filesystem::path(folder).parent_path().string());
+  // Of blanks before a reboot, which left no groups to find them by.
+  (void)remove_stages_of_others(stages_beside(state_dir), engine_->pool->prefix());
   std::set<std::string> alive = known_;
   for (const auto& [id, record] : records_) alive.insert(id);
   // Before the first sweep nobody knows yet who lives.

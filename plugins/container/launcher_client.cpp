@@ -310,13 +310,16 @@ bool PreparedBlank::alive() const {
   return ::poll(&watched, 1, 0) == 0;
 }
 
-Result<PreparedBlank> LauncherClient::prepare(BlankRequest request, const std::vector<int>& fds, const CheckCall& check) {
+Result<PreparedBlank> LauncherClient::prepare(BlankRequest request, const std::vector<LayerImage>& layers, const std::vector<int>& fds,
+                                              const CheckCall& check) {
   std::shared_ptr<Process> process;
   {
     std::lock_guard lock(mutex_);
     if (process_ && process_->alive() && lxcfs_mount_ == request.lxcfs_mount) process = process_;
   }
   if (!process) return launcher_error(ErrorCode::failed_precondition, "no launcher runs that could prepare a sandbox");
+  HARENA_TRY_STATUS(mount_layers(*process, layers, check));
+  for (const auto& layer : layers) request.stage_paths.push_back(paths_of(*process, {layer.digest}).front());
   HARENA_TRY(auto reply, make_packet_pair());
   std::vector<int> all = {reply.second.get()};
   all.insert(all.end(), fds.begin(), fds.end());

@@ -60,8 +60,9 @@ class LauncherClient {
                      const std::vector<int>& fds);
   /// Ends what a killed change_root left; the name of the upper that is in use.
   Result<std::string> settle_root(const std::string& state_dir, const ProcessRef& init);
-  /// Makes a blank in the launcher that runs; failed_precondition without one. `fds`: v2 cgroup, shim's cgroup.
-  Result<PreparedBlank> prepare(BlankRequest request, const std::vector<int>& fds, const CheckCall& check);
+  /// Makes a blank in the launcher that runs; failed_precondition without one. `fds`: v2 cgroup, shim's cgroup. `layers`: of the root that
+  /// request.stage is for.
+  Result<PreparedBlank> prepare(BlankRequest request, const std::vector<LayerImage>& layers, const std::vector<int>& fds, const CheckCall& check);
   /// What create does, with a blank that was made for the same BlankRequest. `fds` are those of protocol.hpp's fill.
   /// failed_precondition when the blank isn't of this launcher; unavailable when it has died.
   Result<LaunchedSandbox> fill(const PreparedBlank& blank, SandboxRequest request, const std::vector<LayerImage>& layers,

@@ -52,6 +52,7 @@ Status ContainerBackend::adopt(Engine& engine, const std::string& id, const Sand
 }
 
 Result<json> ContainerBackend::give_up(Engine& engine, const std::string& id, SandboxState state, const Error& why) {
+  if (!state.state_dir.empty()) layers_beside(state.state_dir);  // what nobody needs there goes
   // What is half dead is of no use to anybody; what is left of it (its groups, its upper) goes with it.
   state.layers.clear();
   const Ending ending = ending_of(state, why.message);

@@ -76,6 +76,8 @@ Status ContainerBackend::clear(Engine& engine, const std::string& id) {
   const auto record = record_of(id);
   const SandboxState state = record ? record->state : SandboxState();
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
+  // What a blank that became this one hasn't taken from its stage, if nobody else has removed it.
+  if (const std::string stage = engine.cgroups.note_of(id); !stage.empty()) (void)remove_stage(stage);
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   fault_point("remove.groups");
   engine.disks->release({state.state_dir, state.first_id});
@@ -134,11 +136,9 @@ Status ContainerBackend::stop(const Call&, std::string_view sandbox_id, std::int
 }
 
 /// Of an earlier life: its processes have ended with their daemon.
-Status ContainerBackend::remove_blank(Engine& engine, const std::string& name) {
+Status ContainerBackend::remove_old_blank(Engine& engine, const std::string& name) {
   if (engine.pool->owns(name)) return {};
-  const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
-  HARENA_TRY_STATUS(engine.cgroups.remove_platform(name, deadline));
-  return engine.cgroups.remove_sandbox(name, deadline);
+  return remove_blank(engine.cgroups, name, monotonic_now_ns() + kRemovePatienceNs);
 }
 
 Result<json> ContainerBackend::sweep(const Call&, const std::vector<std::string>& known_ids) {
@@ -151,7 +151,7 @@ Result<json> ContainerBackend::sweep(const Call&, const std::vector<std::string>
   json removed = json::array();
   for (const auto& id : found) {
     if (is_blank_name(id)) {
-      HARENA_TRY_STATUS(remove_blank(*engine, id));
+      HARENA_TRY_STATUS(remove_old_blank(*engine, id));
       continue;
     }
     if (!check_id(id).ok()) continue;  // not a name that we give

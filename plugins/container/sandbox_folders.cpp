@@ -47,14 +47,25 @@ Result<UniqueFd> listen_at(const std::string& endpoint) {
   return socket;
 }
 
-Status make_folders(const std::string& state_dir, std::uint32_t first_id) {
-  HARENA_TRY(UniqueFd state, open_directory(AT_FDCWD, state_dir));
-  for (const auto& [name, mode] : {std::pair("u", 0755u), std::pair("w", 0755u), std::pair("session", 0700u)}) {
-    HARENA_TRY(UniqueFd folder, ensure_directory(state.get(), name, mode));
-    if (name[0] == 's') continue;
-    if (::fchmod(folder.get(), mode) != 0 || ::fchown(folder.get(), first_id, first_id) != 0) return errno_error(errno, "chown the upper folder");
+Status make_upper_and_work(int folder, std::uint32_t first_id) {
+  constexpr unsigned kMode = 0755;
+  for (const char* name : {"u", "w"}) {
+    HARENA_TRY(UniqueFd made, ensure_directory(folder, name, kMode));
+    if (::fchmod(made.get(), kMode) != 0 || ::fchown(made.get(), first_id, first_id) != 0) return errno_error(errno, "chown the upper folder");
   }
   return {};
+}
+
+Status make_session_folder(const std::string& state_dir) {
+  HARENA_TRY(UniqueFd state, open_directory(AT_FDCWD, state_dir));
+  HARENA_TRY(UniqueFd made, ensure_directory(state.get(), "session", 0700));
+  return {};
+}
+
+Status make_folders(const std::string& state_dir, std::uint32_t first_id) {
+  HARENA_TRY(UniqueFd state, open_directory(AT_FDCWD, state_dir));
+  HARENA_TRY_STATUS(make_upper_and_work(state.get(), first_id));
+  return make_session_folder(state_dir);
 }
 
 Status remove_upper(const SandboxState& state) { return state.state_dir.empty() ? Status() : remove_roots(state.state_dir); }

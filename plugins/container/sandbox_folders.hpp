@@ -11,6 +11,10 @@ namespace harena::container {
 
 /// state_dir/{u,w,session}: upper and work folder (the sandbox's root owns them), and the shim's.
 Status make_folders(const std::string& state_dir, std::uint32_t first_id);
+/// The first two of them, in `folder`.
+Status make_upper_and_work(int folder, std::uint32_t first_id);
+/// The third alone.
+Status make_session_folder(const std::string& state_dir);
 /// A listening socket at `endpoint`, mode 0600. failed_precondition when the path is longer than the kernel allows (107 bytes).
 Result<UniqueFd> listen_at(const std::string& endpoint);
 /// What the sandbox wrote: an enemy's tree. Idempotent. No process of the sandbox may live any more.

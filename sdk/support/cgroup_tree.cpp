@@ -84,18 +84,26 @@ std::optional<std::int64_t> times(std::optional<std::int64_t> value, std::int64_
 /// On a v2 group that was a blank: the sandbox whose it is. trusted.*: only root of the machine reads or writes it.
 constexpr const char* kOwnerAttribute = "trusted.harena.sandbox";
 
-Status write_owner(const CgroupGroup& group, const std::string& owner) {
-  if (::fsetxattr(group.fd(), kOwnerAttribute, owner.data(), owner.size(), 0) == 0) return {};
-  return errno_error(errno, "write the attribute trusted.harena.sandbox of a cgroup");
+/// What else is to be removed with a group that was or is a blank.
+constexpr const char* kNoteAttribute = "trusted.harena.note";
+
+Status write_attribute(const CgroupGroup& group, const char* attribute, const std::string& text) {
+  if (::fsetxattr(group.fd(), attribute, text.data(), text.size(), 0) == 0) return {};
+  return errno_error(errno, std::string("write the attribute ") + attribute + " of a cgroup");
+}
+
+Status write_owner(const CgroupGroup& group, const std::string& owner) { return write_attribute(group, kOwnerAttribute, owner); }
+
+/// Empty: there is none.
+std::string attribute_of(int parent, const std::string& name, const char* attribute) {
+  auto group = open_directory(parent, name);
+  char text[4096];
+  const ssize_t length = group.ok() ? ::fgetxattr(group->get(), attribute, text, sizeof text) : -1;
+  return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
 }
 
 /// Empty: nobody's.
-std::string owner_of(int parent, const std::string& name) {
-  auto group = open_directory(parent, name);
-  char text[256];
-  const ssize_t length = group.ok() ? ::fgetxattr(group->get(), kOwnerAttribute, text, sizeof text) : -1;
-  return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
-}
+std::string owner_of(int parent, const std::string& name) { return attribute_of(parent, name, kOwnerAttribute); }
 
 /// A process that was on its way into the group when the others were killed is killed in the next round.
 Status kill_and_remove(int parent, const std::string& name, std::int64_t deadline_ns) {
@@ -293,16 +301,30 @@ Result<SandboxGroups> CgroupTree::equip(const std::string& name, const CgroupLim
   return std::move(made).error();
 }
 
+Status CgroupTree::note_on_blank(const BlankGroups& blank, const std::string& note) { return write_attribute(blank.sandbox, kNoteAttribute, note); }
+
+std::string CgroupTree::note_of(const std::string& name) const { return attribute_of(v2_instance_.get(), group_name(name), kNoteAttribute); }
+
 Result<BlankGroups> CgroupTree::make_blank(const std::string& name) const {
   HARENA_TRY_STATUS(check_component(name));
   HARENA_TRY(auto sandbox, CgroupGroup::make(v2_instance_.get(), name));
   auto platform = CgroupGroup::make(v2_platform_.get(), name);
   // Now, so that a kernel that can't do it is known before anything is built on it.
   Status marked = platform.ok() ? write_owner(sandbox, "") : Status(std::move(platform).error());
+  if (marked.ok()) marked = make_v1_groups(name, CgroupLimits());
   if (marked.ok()) return BlankGroups{std::move(sandbox), *std::move(platform)};
   (void)remove_cgroup(v2_platform_.get(), name);
-  (void)remove_cgroup(v2_instance_.get(), name);
+  (void)remove_sandbox(name, 0);
   return std::move(marked).error();
+}
+
+/// In v1 a group may get another name. Where that fails the sandbox gets a new one.
+void CgroupTree::adopt_v1_groups(const std::string& blank, const std::string& name) const {
+  for (const auto& hierarchy : v1_) {
+    if (hierarchy.wanted != nullptr) continue;
+    const int at = hierarchy.instance.get();
+    if (::renameat(at, blank.c_str(), at, name.c_str()) != 0) (void)remove_cgroup(at, blank);
+  }
 }
 
 Result<SandboxGroups> CgroupTree::adopt_blank(const std::string& blank, const std::string& name, const CgroupLimits& limits,
@@ -316,6 +338,7 @@ Result<SandboxGroups> CgroupTree::adopt_blank(const std::string& blank, const st
     adoptions_->blanks[name] = blank;
   }
   HARENA_TRY_STATUS(write_owner(platform, name));
+  adopt_v1_groups(blank, name);
   return equip(name, limits, allow_missing);
 }
 

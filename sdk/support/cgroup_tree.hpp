@@ -52,7 +52,7 @@ struct BlankGroups {
 ///
 /// *Blanks.* A group can be made before anybody knows whose it will be, with processes in it: on v2 a group has its name for ever and
 /// moving processes is slow. adopt_blank() writes the sandbox's name on it (an extended attribute, which lives as long as the group
-/// does), and from then on everything here finds it by that name, also after a restart.
+/// does), and from then on everything here finds it by that name, also after a restart. (In v1 groups get another name.)
 class CgroupTree {
  public:
   /// Makes PARENT/INSTANCE in every hierarchy. Names are one path component each.
@@ -72,8 +72,13 @@ class CgroupTree {
   /// failed_precondition names the limit; with cause `limit` it is one that is used up.
   Result<std::vector<std::string>> resize_sandbox(const std::string& name, const CgroupLimits& before, const CgroupLimits& after,
                                                   const std::set<std::string>& allow_missing, std::int64_t deadline_ns) const;
-  /// The v2 and platform groups of a blank; `name` is one that no sandbox has.
+  /// The groups of a blank, but for those that only some sandboxes need; `name` is one that no sandbox has. remove_platform() and
+  /// remove_sandbox() with its name remove them.
   Result<BlankGroups> make_blank(const std::string& name) const;
+  /// A text of up to 4,095 bytes that its v2 group carries as long as it exists, whoever it belongs to.
+  static Status note_on_blank(const BlankGroups& blank, const std::string& note);
+  /// The note on the group of a sandbox or of a blank; empty when it has none.
+  std::string note_of(const std::string& name) const;
   /// What make_sandbox does, on the groups of a blank.
   Result<SandboxGroups> adopt_blank(const std::string& blank, const std::string& name, const CgroupLimits& limits,
                                     const std::set<std::string>& allow_missing) const;
@@ -118,6 +123,7 @@ class CgroupTree {
   Status read_adoptions();
   Result<SandboxGroups> equip(const std::string& name, const CgroupLimits& limits, const std::set<std::string>& allow_missing) const;
   Status make_v1_groups(const std::string& name, const CgroupLimits& limits) const;
+  void adopt_v1_groups(const std::string& blank, const std::string& name) const;
   std::map<std::string, std::string> find_unavailable() const;
   CgroupTree() = default;
   const Hierarchy* v1(const std::string& controller) const;

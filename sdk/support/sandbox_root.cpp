@@ -143,6 +143,14 @@ Status write_etc(int etc, const char* name, const std::string& text, std::uint32
   return {};
 }
 
+Status fill_etc(int etc, const char* name, const std::string& text) {
+  // Not emptied again: what is emptied and written anew is flushed by some file systems when it is closed.
+  UniqueFd file(::openat(etc, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) return errno == EISDIR ? Status() : Status(errno_error(errno, "open /etc/" + std::string(name)));
+  if (::write(file.get(), text.data(), text.size()) < 0) return errno_error(errno, "write /etc/" + std::string(name));
+  return {};
+}
+
 std::string hosts_text(const std::string& hostname) {
   return "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n127.0.1.1\t" + hostname + "\n";
 }

@@ -37,6 +37,8 @@ Status make_read_only(int root, std::span<const char* const> paths);
 
 /// A regular file or link of the image is replaced; whatever else has its name is left as the image has it.
 Status write_etc(int etc, const char* name, const std::string& text, std::uint32_t owner);
+/// The text for a file that write_etc has made empty.
+Status fill_etc(int etc, const char* name, const std::string& text);
 /// The content of /etc/hosts.
 std::string hosts_text(const std::string& hostname);
 

@@ -22,6 +22,8 @@ OWN = INSTANCE + "x"
 # Of sandboxes that are prepared before they are asked for.
 POOL_POINTS = ["blank.groups", "blank.made", "create.adopted", "create.folders", "create.launched", "remove.begun", "remove.groups", "remove.platform",
                "init.prepared", "builder.blank", "builder.ordered", "builder.overlay", "init.joined", "init.overlay", "builder.init", "builder.answered"]
+# Of those that have a root in advance, which a request with a disk of its own leaves behind.
+ROOT_POINTS = ["stage.begun", "init.staged", "stage.moved", "create.folders", "builder.ordered", "init.joined", "builder.init", "remove.groups"]
 
 POINTS = ["create.groups", "create.folders", "create.launched", "remove.begun", "remove.groups", "remove.platform", "remove.files",
           "launcher.asked", "launcher.cloned", "builder.namespaces", "builder.overlay", "builder.init", "builder.answered", "init.joined",
@@ -102,10 +104,10 @@ def faulty(monkeypatch, image, request):
     clear_away(daemon)
 
 
-def life(api):
+def life(api, disk="16MiB"):
     """One create and stop; None if the daemon died of it."""
     try:
-        box = api.create(IMAGE, disk="16MiB", memory="64MiB")
+        box = api.create(IMAGE, memory="64MiB", **({"disk": disk} if disk else {}))
         box.stop()
     except (http.client.HTTPException, OSError):
         return None
@@ -232,8 +234,8 @@ def every_range(api):
 
 
 @pytest.mark.parametrize("faulty", [2], indirect=True)
-@pytest.mark.parametrize("point", POOL_POINTS)
-def test_a_death_at_each_step_of_the_pool_leaves_nothing(faulty, point):
+@pytest.mark.parametrize("point, disk", [(point, "16MiB") for point in POOL_POINTS] + [(point, None) for point in ROOT_POINTS])
+def test_a_death_at_each_step_of_the_pool_leaves_nothing(faulty, point, disk):
     api = Api(faulty)
     await_prepared(api)
     before = census(faulty)
@@ -243,7 +245,7 @@ def test_a_death_at_each_step_of_the_pool_leaves_nothing(faulty, point):
         # Some are points of making one, which is done after the answers.
         until = time.monotonic() + 20
         while faulty.fault.exists() and time.monotonic() < until:
-            life(api)
+            life(api, disk)
             if faulty.process.poll() is not None:
                 break
         assert not faulty.fault.exists(), f"{point} wasn't reached"

@@ -15,7 +15,7 @@ echo loops $(losetup --list --noheadings --output BACK-FILE | grep -c harena)
 echo cgroups $(find /sys/fs/cgroup/harena -mindepth 2 -maxdepth 2 -type d | grep -vc /platform)
 echo shims $(pgrep -c harena-shim)
 echo runs $(find /run/harena -mindepth 2 -maxdepth 2 -type d | wc -l)
-echo uppers $(find /var/lib/harena/sandboxes -mindepth 1 -maxdepth 1 -not -name .container-layers 2>/dev/null | wc -l)
+echo uppers $(find /var/lib/harena/sandboxes -mindepth 1 -maxdepth 1 -not -name ".container-*" 2>/dev/null | wc -l)
 echo layers $(find /var/lib/harena/sandboxes/.container-layers -mindepth 2 -maxdepth 2 2>/dev/null | wc -l)
 """
 

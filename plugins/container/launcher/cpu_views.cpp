@@ -45,13 +45,12 @@ Status show_view(const UniqueFd& file, int root, const View& view) {
 }
 
 /// Only a file that mount_cpu_views made: in a tmpfs, and of root outside.
-Status rewrite(pid_t init, const View& view, const std::string& text) {
-  const std::string path = "/proc/" + std::to_string(init) + "/root/" + view.path;
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return errno == ENOENT || errno == EROFS || errno == EACCES ? Status() : Status(errno_error(errno, "open " + path));
+Status rewrite(int root, const View& view, const std::string& text) {
+  UniqueFd file(::openat(root, view.path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return errno == ENOENT || errno == EROFS || errno == EACCES ? Status() : Status(errno_error(errno, std::string("open a sandbox's /") + view.path));
   struct stat info{};
   struct statfs system{};
-  if (::fstat(file.get(), &info) != 0 || ::fstatfs(file.get(), &system) != 0) return errno_error(errno, "look at " + path);
+  if (::fstat(file.get(), &info) != 0 || ::fstatfs(file.get(), &system) != 0) return errno_error(errno, std::string("look at a sandbox's /") + view.path);
   if (!S_ISREG(info.st_mode) || info.st_uid != 0 || system.f_type != TMPFS_MAGIC) return {};
   return overwrite(file.get(), text);
 }
@@ -77,9 +76,11 @@ std::string cpuinfo_for(const std::string& cpuinfo, int count) {
   return text;
 }
 
-Status mount_cpu_views(int root, const std::string& spot, int count) {
+Result<std::string> mount_cpu_views(int count) {
   constexpr unsigned kAttributes = kMountNoSuid | kMountNoDev | kMountNoExec;
-  HARENA_TRY(const std::string machine, read_file_at(root, kCpuinfo.path));
+  HARENA_TRY(const UniqueFd opened, open_directory(AT_FDCWD, "/"));
+  const int root = opened.get();
+  HARENA_TRY(std::string machine, read_file_at(root, kCpuinfo.path));
   HARENA_TRY(UniqueFd folder, new_filesystem("tmpfs", {{"mode", "0755"}, {"size", "8m"}, {"nr_inodes", "8"}}, kAttributes));
   // Linux before 6.15 clones attached mounts alone. Over /dev, where nobody looks for anything meanwhile.
   HARENA_TRY_STATUS(attach_mount(folder.get(), root, "dev"));
@@ -89,18 +90,24 @@ Status mount_cpu_views(int root, const std::string& spot, int count) {
     HARENA_TRY(UniqueFd list, make_view(folder.get(), view, cpu_list_for(count)));
     lists.push_back(std::move(list));
   }
-  HARENA_TRY_STATUS(detach_mount(spot + "/dev"));
+  HARENA_TRY_STATUS(detach_mount("/dev"));
   HARENA_TRY_STATUS(show_view(cpuinfo, root, kCpuinfo));
   for (std::size_t i = 0; i < lists.size(); ++i) HARENA_TRY_STATUS(show_view(lists[i], root, kLists[i]));
+  return machine;
+}
+
+Status change_cpu_views(int root, const std::string& machine, int count) {
+  HARENA_TRY_STATUS(rewrite(root, kCpuinfo, cpuinfo_for(machine, count)));
+  for (const auto& view : kLists) HARENA_TRY_STATUS(rewrite(root, view, cpu_list_for(count)));
   return {};
 }
 
 Status rewrite_cpu_views(pid_t init, int count) {
   // The machine's, not the sandbox's: that has fewer.
   HARENA_TRY(const std::string machine, read_file_at(AT_FDCWD, "/proc/cpuinfo"));
-  HARENA_TRY_STATUS(rewrite(init, kCpuinfo, cpuinfo_for(machine, count)));
-  for (const auto& view : kLists) HARENA_TRY_STATUS(rewrite(init, view, cpu_list_for(count)));
-  return {};
+  UniqueFd root(::open(("/proc/" + std::to_string(init) + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return errno == ENOENT ? Status() : Status(errno_error(errno, "open the root of process " + std::to_string(init)));
+  return change_cpu_views(root.get(), machine, count);
 }
 
 }  // namespace harena::container

@@ -18,8 +18,11 @@ std::string cpuinfo_for(const std::string& cpuinfo, int count);
 /// "0-3\n".
 std::string cpu_list_for(int count);
 
-/// Over their namesakes below `root`, which is mounted at `spot`; /proc, /sys and /dev are there already. Files that this kernel hasn't got are left out.
-Status mount_cpu_views(int root, const std::string& spot, int count);
+/// Over their namesakes in the caller's own /proc and /sys; /dev is there too. Files that this kernel hasn't got are left out. Returns the machine's
+/// cpuinfo, for change_cpu_views.
+Result<std::string> mount_cpu_views(int count);
+/// Other contents for them, wherever /proc and /sys have been moved to: below `root`. Nobody but the caller sees them yet.
+Status change_cpu_views(int root, const std::string& machine, int count);
 /// Other contents for what mount_cpu_views made in the sandbox of this init. Needs root of the host. Idempotent. Nothing where there are none.
 Status rewrite_cpu_views(pid_t init, int count);
 

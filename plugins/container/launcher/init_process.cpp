@@ -50,16 +50,17 @@ Result<Filling> receive_filling(int socket) {
   HARENA_TRY(auto fields, Fields::decode(packet.bytes));
   Filling filling;
   HARENA_TRY(filling.request, SandboxRequest::decode(fields));
-  const std::size_t layers = filling.request.layers.size() + filling.request.frozen.size();
-  const std::size_t mounts = filling.request.mount_targets.size();
-  if (packet.fds.size() < layers + 1 + mounts) return make_error(ErrorCode::internal, "too few descriptors for a sandbox's init");
+  const auto& request = filling.request;
+  const std::size_t layers = request.staged ? 0 : request.layers.size() + request.frozen.size();
+  const std::size_t root = request.staged ? 0 : layers + 1, mounts = request.mount_targets.size();
+  if (packet.fds.size() < root + mounts) return make_error(ErrorCode::internal, "too few descriptors for a sandbox's init");
   for (std::size_t i = 0; i < packet.fds.size(); ++i) {
-    auto& list = i < layers ? filling.root.layers : i <= layers + mounts ? filling.host_mounts : filling.v1_tasks;
-    if (i == layers) {
+    if (i >= layers && i < root) {
       filling.root.writable = std::move(packet.fds[i]);
-    } else {
-      list.push_back(std::move(packet.fds[i]));
+      continue;
     }
+    auto& list = i < layers ? filling.root.layers : i < root + mounts ? filling.host_mounts : filling.v1_tasks;
+    list.push_back(std::move(packet.fds[i]));
   }
   return filling;
 }
@@ -72,6 +73,9 @@ Result<BlankTree> prepare(const InitContext& context) {
   HARENA_TRY_STATUS(loopback_up());
   HARENA_TRY(auto tree, prepare_tree(context.blank, context.tools_mount, context.spot));
   fault_point("init.prepared");
+  if (context.staged.layers.empty()) return tree;
+  HARENA_TRY_STATUS(stage_root(context.blank, context.staged, tree, context.spot));
+  fault_point("init.staged");
   return tree;
 }
 
@@ -81,9 +85,14 @@ Status fill(const InitContext& context, const BlankTree& tree, const Filling& fi
   const auto& name = filling.request.hostname;
   if (::sethostname(name.data(), name.size()) != 0) return errno_error(errno, "sethostname");
   fault_point("init.named");
-  HARENA_TRY(UniqueFd root, mount_overlay_root(filling.request, filling.root, tree.scratch.get()));
-  fault_point("init.overlay");
-  HARENA_TRY_STATUS(enter_root_tree(filling.request, tree, root.get(), filling.host_mounts, context.spot));
+  UniqueFd root;
+  if (!filling.request.staged) {
+    HARENA_TRY(root, mount_overlay_root(filling.request, filling.root, tree.scratch.get()));
+    fault_point("init.overlay");
+  } else if (!tree.staged) {
+    return make_error(ErrorCode::internal, "a sandbox is to have the root of its blank, which has none");
+  }
+  HARENA_TRY_STATUS(enter_root_tree(filling.request, context.blank, tree, {root, filling.host_mounts}, context.spot));
   HARENA_TRY_STATUS(become_nobody_inside(context.namespaces, filling.request.first_id));
   return give_everything_up();
 }

@@ -10,6 +10,7 @@
 
 #include <linux/filter.h>
 
+#include "plugins/container/launcher/overlay_root.hpp"
 #include "plugins/container/launcher/protocol.hpp"
 #include "sdk/support/namespace_holder.hpp"
 
@@ -20,11 +21,12 @@ struct InitContext {
   const NamespaceHolder& namespaces;
   std::string spot;                    // a folder of the seed namespace to mount on
   /// It says "ok=1" here when it is prepared, then gets one packet: the SandboxRequest with, as descriptors, the layers (lowest first), the
-  /// mount with u and w, the folders of the host, the v1 tasks; then it says "ok=1" again. Or an error, and ends.
+  /// mount with u and w (neither where request.staged), the folders of the host, the v1 tasks; then it says "ok=1" again. Or an error, and ends.
   int status_socket;
   int builders_socket;                 // the other end, inherited; closed at once
   std::span<const sock_filter> filter; // what the init may still call once it is set up
   int tools_mount;                     // detached; -1: none
+  const RootParts& staged;             // of a root that is made in advance; without layers: none is
 };
 
 /// Runs in the child made by clone3(CLONE_NEWPID | CLONE_NEWNS), with the host's privileges. Never returns.

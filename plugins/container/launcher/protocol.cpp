@@ -6,7 +6,10 @@ Fields BlankRequest::encode() const {
   Fields fields{{"verb", "prepare"}};
   fields.set("first_id", static_cast<std::int64_t>(first_id));
   fields.set("shm_bytes", shm_bytes);
+  fields.set("cpus", cpus);
   fields.set_list("lxcfs", lxcfs);
+  fields.set("stage", stage);
+  fields.set_list("stage_paths", stage_paths);
   return fields;
 }
 
@@ -16,6 +19,10 @@ Result<BlankRequest> BlankRequest::decode(const Fields& fields) {
   HARENA_TRY(request.shm_bytes, fields.number("shm_bytes"));
   request.first_id = static_cast<std::uint32_t>(first_id);
   request.lxcfs = fields.list("lxcfs");
+  HARENA_TRY(auto cpus, fields.number("cpus"));
+  request.cpus = static_cast<int>(cpus);
+  request.stage = fields.text("stage");
+  request.stage_paths = fields.list("stage_paths");
   return request;
 }
 
@@ -29,9 +36,9 @@ Fields SandboxRequest::encode() const {
   fields.set("upper", upper);
   fields.set("work", work);
   fields.set("readonly_rootfs", readonly_rootfs ? 1 : 0);
-  fields.set("cpus", cpus);
   fields.set("capabilities", static_cast<std::int64_t>(capabilities));
   fields.set("disk", disk ? 1 : 0);
+  fields.set("staged", staged ? 1 : 0);
   fields.set_list("rlimits", rlimits);
   fields.set_list("layers", layers);
   fields.set_list("frozen", frozen);
@@ -52,11 +59,11 @@ Result<SandboxRequest> SandboxRequest::decode(const Fields& fields) {
   HARENA_TRY(auto readonly_rootfs, fields.number("readonly_rootfs"));
   HARENA_TRY(auto capabilities, fields.number("capabilities"));
   request.readonly_rootfs = readonly_rootfs != 0;
-  HARENA_TRY(auto cpus, fields.number("cpus"));
-  request.cpus = static_cast<int>(cpus);
   request.capabilities = static_cast<std::uint64_t>(capabilities);
   HARENA_TRY(auto disk, fields.number("disk"));
   request.disk = disk != 0;
+  HARENA_TRY(auto staged, fields.number("staged"));
+  request.staged = staged != 0;
   request.rlimits = fields.list("rlimits");
   request.layers = fields.list("layers");
   request.frozen = fields.list("frozen");

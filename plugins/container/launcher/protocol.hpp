@@ -19,7 +19,7 @@
 // Answers: ok=1 with fields, or code= cause= part= message=. create answers twice: first {ok, init_pid, init_start, shim_pid,
 // shim_start, stages}, then, from the shim itself, any packet once it listens; the end of the socket in between is a failure.
 //
-// prepare makes a *blank*: all of a sandbox that is the same for every one. It answers ok=1 and then waits on the reply socket itself for
+// prepare makes a *blank*: all of a sandbox that is the same for every one, and if asked for a root on the layers that are probably wanted. It answers ok=1 and then waits on the reply socket itself for
 //
 // verb=fill    (SandboxRequest, layer_paths)  fds: listening socket, seccomp program, disk image (if disk=1), folders of the host...,
 //                                                  v1 tasks...
@@ -46,6 +46,12 @@ struct BlankRequest {
   std::vector<std::string> lxcfs;
   /// Which mount of lxcfs is meant: for the plugin's end, which starts the launcher anew after a restart of lxcfs. Not sent.
   std::uint64_t lxcfs_mount = 0;
+  /// A folder with u and w, for a root that is made in advance; empty: none is.
+  std::string stage;
+  /// Where the launcher has its layers, lowest first.
+  std::vector<std::string> stage_paths;
+  /// As many CPUs are shown inside (cpu_views.hpp); 0: the machine's. A blank that shows some can be told to show others.
+  int cpus = 0;
 
   Fields encode() const;
   static Result<BlankRequest> decode(const Fields& fields);
@@ -70,10 +76,10 @@ struct SandboxRequest : BlankRequest {
   /// Where the folders of the host go, in the order of their descriptors.
   std::vector<std::string> mount_targets;
   bool readonly_rootfs = false;
-  /// As many CPUs are shown inside (cpu_views.hpp); 0: the machine's.
-  int cpus = 0;
   /// The upper is on a file system of its own, whose image is a descriptor of the request.
   bool disk = false;
+  /// The root is the one that the blank has; its u and w are in state_dir by now.
+  bool staged = false;
   /// Of every command: "nofile=65536", "core=0", "fsize=4096".
   std::vector<std::string> rlimits;
   std::uint64_t capabilities = 0;

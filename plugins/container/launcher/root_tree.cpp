@@ -43,13 +43,34 @@ Status mount_tmpfs_list(int root, const SandboxRequest& request) {
 }
 
 /// Names of this sandbox. Nothing of the machine that built the image stays in them (its resolvers, say).
+struct Names {
+  std::string hostname, hosts;
+  static Names of(const std::string& name) { return {name + "\n", hosts_text(name)}; }
+};
+
+Status make_names(int root, const Names& names, std::uint32_t first_id) {
+  HARENA_TRY(UniqueFd etc_path, folder_in_root(root, "etc", first_id));
+  HARENA_TRY(UniqueFd etc, open_in_root(root, "etc", O_RDONLY | O_DIRECTORY));
+  HARENA_TRY_STATUS(write_etc(etc.get(), "hostname", names.hostname, first_id));
+  HARENA_TRY_STATUS(write_etc(etc.get(), "hosts", names.hosts, first_id));
+  return write_etc(etc.get(), "resolv.conf", "# no network\n", first_id);
+}
+
 Status write_names(int root, const SandboxRequest& request) {
   if (request.readonly_rootfs) return {};
-  HARENA_TRY(UniqueFd etc_path, folder_in_root(root, "etc", request.first_id));
+  const Names names = Names::of(request.hostname);
+  if (!request.staged) return make_names(root, names, request.first_id);
   HARENA_TRY(UniqueFd etc, open_in_root(root, "etc", O_RDONLY | O_DIRECTORY));
-  HARENA_TRY_STATUS(write_etc(etc.get(), "hostname", request.hostname + "\n", request.first_id));
-  HARENA_TRY_STATUS(write_etc(etc.get(), "hosts", hosts_text(request.hostname), request.first_id));
-  return write_etc(etc.get(), "resolv.conf", "# no network\n", request.first_id);
+  HARENA_TRY_STATUS(fill_etc(etc.get(), "hostname", names.hostname));
+  return fill_etc(etc.get(), "hosts", names.hosts);
+}
+
+/// Attached ones move, with all that is mounted on them.
+Status lay_root(int root, const BlankTree& tree, std::uint32_t first_id, const std::string& spot) {
+  HARENA_TRY_STATUS(attach_mount(root, AT_FDCWD, spot));
+  const std::pair<int, const char*> parts[] = {{tree.proc.get(), "proc"}, {tree.sys.get(), "sys"}, {tree.dev.get(), "dev"}};
+  for (const auto& [mount, path] : parts) HARENA_TRY_STATUS(mount_in_root(mount, root, path, first_id));
+  return {};
 }
 
 }  // namespace
@@ -68,22 +89,33 @@ Result<BlankTree> prepare_tree(const BlankRequest& blank, int tools, const std::
   HARENA_TRY_STATUS(mask_folders(root.get(), blank.first_id, kMaskedFolders));
   HARENA_TRY_STATUS(make_read_only(root.get(), kReadOnlyFolders));
   HARENA_TRY_STATUS(mount_lxcfs(blank, root.get()));
+  if (blank.cpus > 0) {
+    HARENA_TRY(tree.machine_cpuinfo, mount_cpu_views(blank.cpus));
+  }
   HARENA_TRY(tree.scratch, new_filesystem("tmpfs", {{"mode", "0700"}, {"size", "64k"}}, kNoAccess));
   HARENA_TRY_STATUS(attach_mount(tree.scratch.get(), AT_FDCWD, spot));
   return tree;
 }
 
-Status enter_root_tree(const SandboxRequest& request, const BlankTree& tree, int root, std::span<const UniqueFd> of_host,
+Status stage_root(const BlankRequest& blank, const RootParts& parts, BlankTree& tree, const std::string& spot) {
+  // Apart from the parts of another, for which it may be left.
+  HARENA_TRY(UniqueFd folder, ensure_directory(tree.scratch.get(), "staged", 0700));
+  SandboxRequest request;
+  request.layers.resize(parts.layers.size());
+  HARENA_TRY(tree.staged, mount_overlay_root(request, parts, folder.get()));
+  HARENA_TRY_STATUS(lay_root(tree.staged.get(), tree, blank.first_id, spot));
+  return make_names(tree.staged.get(), {}, blank.first_id);
+}
+
+Status enter_root_tree(const SandboxRequest& request, const BlankRequest& blank, const BlankTree& tree, const RootMounts& mounts,
                        const std::string& spot) {
-  HARENA_TRY_STATUS(attach_mount(root, AT_FDCWD, spot));
-  // Attached ones move, with all that is mounted on them.
-  const std::pair<int, const char*> parts[] = {{tree.proc.get(), "proc"}, {tree.sys.get(), "sys"}, {tree.dev.get(), "dev"}};
-  for (const auto& [mount, path] : parts) HARENA_TRY_STATUS(mount_in_root(mount, root, path, request.first_id));
-  if (request.cpus > 0) HARENA_TRY_STATUS(mount_cpu_views(root, spot, request.cpus));
+  const int root = request.staged ? tree.staged.get() : mounts.root.get();
+  if (!request.staged) HARENA_TRY_STATUS(lay_root(root, tree, request.first_id, spot));
+  if (request.cpus != blank.cpus) HARENA_TRY_STATUS(change_cpu_views(root, tree.machine_cpuinfo, request.cpus));
   HARENA_TRY_STATUS(write_names(root, request));
   HARENA_TRY_STATUS(mount_tmpfs_list(root, request));
-  for (std::size_t i = 0; i < of_host.size(); ++i) {
-    HARENA_TRY_STATUS(mount_in_root(of_host[i].get(), root, request.mount_targets.at(i).substr(1), request.first_id));
+  for (std::size_t i = 0; i < mounts.of_host.size(); ++i) {
+    HARENA_TRY_STATUS(mount_in_root(mounts.of_host[i].get(), root, request.mount_targets.at(i).substr(1), request.first_id));
   }
   return become_root_folder(root);
 }

@@ -94,6 +94,14 @@ Status enter_mounts(int mount_namespace) {
   return {};
 }
 
+/// As open_root_parts wants it.
+SandboxRequest stage_of(const BlankRequest& blank) {
+  SandboxRequest request;
+  request.first_id = blank.first_id;
+  request.state_dir = blank.stage;
+  return request;
+}
+
 Result<Blank> make_blank(const BuilderContext& context, Stages& stages) {
   HARENA_TRY(auto namespaces, NamespaceHolder::make(context.blank.first_id));
   stages.mark("namespaces");
@@ -102,11 +110,15 @@ Result<Blank> make_blank(const BuilderContext& context, Stages& stages) {
   if (!context.tools.empty()) {
     HARENA_TRY(tools, clone_mount(AT_FDCWD, context.tools));
   }
+  RootParts staged;
+  if (!context.blank.stage.empty()) {
+    HARENA_TRY(staged, open_root_parts(stage_of(context.blank), context.blank.stage_paths, -1, namespaces.user_namespace()));
+  }
   HARENA_TRY(auto status, make_packet_pair());
   // From the seed: what init's namespace is copied from.
   HARENA_TRY_STATUS(enter_mounts(context.seed_namespace));
   HARENA_TRY(Init init, start_init(context, {context.blank, namespaces, context.spot, status.second.get(), status.first.get(),
-                                             context.init_filter, tools.get()}));
+                                             context.init_filter, tools.get(), staged}));
   init.status = std::move(status.first);
   HARENA_TRY_STATUS(enter_mounts(context.own_namespace));
   return Blank{std::move(namespaces), std::move(init)};
@@ -123,10 +135,13 @@ SandboxRequest for_init(SandboxRequest request) {
 /// Mounts that init can't make: layers are mounted in the launcher's namespace alone.
 Status send_filling(const Blank& blank, const FillOrder& order) {
   const int user_namespace = blank.namespaces.user_namespace();
-  HARENA_TRY(auto parts, open_root_parts(order.request, order.request.layer_paths, order.fds.disk.get(), user_namespace));
+  RootParts parts;
   std::vector<int> fds;
-  for (const auto& layer : parts.layers) fds.push_back(layer.get());
-  fds.push_back(parts.writable.get());
+  if (!order.request.staged) {
+    HARENA_TRY(parts, open_root_parts(order.request, order.request.layer_paths, order.fds.disk.get(), user_namespace));
+    for (const auto& layer : parts.layers) fds.push_back(layer.get());
+    fds.push_back(parts.writable.get());
+  }
   for (const auto& mount : order.fds.host_mounts) {
     auto mapped = idmap_mount(mount.get(), user_namespace);
     if (!mapped.ok()) return std::move(mapped).error().during("map the owners of a folder of the host");
@@ -138,15 +153,6 @@ Status send_filling(const Blank& blank, const FillOrder& order) {
   if (sent.ok()) return {};
   HARENA_TRY_STATUS(await_init(blank.init.status.get()));  // it may have said why
   return sent;
-}
-
-Status fill_blank(Blank& blank, const FillOrder& order, Stages& stages) {
-  HARENA_TRY_STATUS(send_filling(blank, order));
-  stages.mark("mounts");
-  HARENA_TRY_STATUS(await_init(blank.init.status.get()));
-  stages.mark("init");
-  fault_point("builder.init");
-  return {};
 }
 
 /// Sleeps until there is an order, or until plugin or init are gone. The plugin may never need this blank.
@@ -245,29 +251,49 @@ Status allow_rlimit(const std::string& text) {
   return {};
 }
 
-Status become_shim(const BuilderContext& context, const FillOrder& order, const Init& init, const Stages& stages) {
+/// What becomes of the builder, in two steps: nothing of the first needs the init's answer, which takes longer.
+struct Shim {
+  Fields answer{{"ok", "1"}};
+  std::vector<std::string> arguments;
+};
+
+Result<Shim> prepare_shim(const BuilderContext& context, const FillOrder& order, const Init& init) {
   // The shim lives in the seed, where nothing of the layers is to be seen.
   HARENA_TRY_STATUS(enter_mounts(context.seed_namespace));
   HARENA_TRY_STATUS(shim_streams(order.request));
   for (const auto& limit : order.request.rlimits) HARENA_TRY_STATUS(allow_rlimit(limit));
   HARENA_TRY(auto self, process_ref(::getpid()));
   HARENA_TRY(auto other, process_ref(init.pid));
-  Fields answer{{"ok", "1"}, {"stages", stages.text()}};
-  answer.set("shim_pid", std::int64_t{self.pid});
-  answer.set("shim_start", static_cast<std::int64_t>(self.start_ticks));
-  answer.set("init_pid", std::int64_t{other.pid});
-  answer.set("init_start", static_cast<std::int64_t>(other.start_ticks));
-  HARENA_TRY_STATUS(send_packet(context.fds.reply.get(), answer.encode()));
+  Shim shim;
+  shim.answer.set("shim_pid", std::int64_t{self.pid});
+  shim.answer.set("shim_start", static_cast<std::int64_t>(self.start_ticks));
+  shim.answer.set("init_pid", std::int64_t{other.pid});
+  shim.answer.set("init_start", static_cast<std::int64_t>(other.start_ticks));
+  shim.arguments = shim_arguments(context, order, init);
+  return shim;
+}
+
+Status become_shim(const BuilderContext& context, Shim shim, const Stages& stages) {
+  shim.answer.set("stages", stages.text());
+  HARENA_TRY_STATUS(send_packet(context.fds.reply.get(), shim.answer.encode()));
   fault_point("builder.answered");
-  auto arguments = shim_arguments(context, order, init);
   std::vector<char*> argv;
-  for (auto& argument : arguments) argv.push_back(argument.data());
+  for (auto& argument : shim.arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   std::string fault = fault_variable();
   char* environment[] = {fault.empty() ? nullptr : fault.data(), nullptr};
   // By descriptor: the program's path may not exist in the seed namespace (a separate /usr).
   ::syscall(SYS_execveat, context.shim_program, "", argv.data(), environment, AT_EMPTY_PATH);
   return errno_error(errno, "execute the shim");
+}
+
+/// After send_filling: gets everything ready while init works, and becomes the shim when that has said so.
+Status finish(const BuilderContext& context, const FillOrder& order, const Init& init, Stages& stages) {
+  HARENA_TRY(auto shim, prepare_shim(context, order, init));
+  HARENA_TRY_STATUS(await_init(init.status.get()));
+  stages.mark("init");
+  fault_point("builder.init");
+  return become_shim(context, std::move(shim), stages);
 }
 
 }  // namespace
@@ -306,10 +332,7 @@ Status build_and_fill(const BuilderContext& context, const FillOrder& order) {
   stages.mark("mounts");
   HARENA_TRY_STATUS(finish_blank(blank));
   stages.mark("blank");
-  HARENA_TRY_STATUS(await_init(blank.init.status.get()));
-  stages.mark("init");
-  fault_point("builder.init");
-  return become_shim(context, order, blank.init, stages);
+  return finish(context, order, blank.init, stages);
 }
 
 Status build_and_wait(const BuilderContext& context) {
@@ -319,8 +342,9 @@ Status build_and_wait(const BuilderContext& context) {
   HARENA_TRY(FillOrder order, await_order(context, blank));
   fault_point("builder.ordered");
   Stages filling;
-  HARENA_TRY_STATUS(fill_blank(blank, order, filling));
-  return become_shim(context, order, blank.init, filling);
+  HARENA_TRY_STATUS(send_filling(blank, order));
+  filling.mark("mounts");
+  return finish(context, order, blank.init, filling);
 }
 
 }  // namespace

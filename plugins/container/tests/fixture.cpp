@@ -206,7 +206,7 @@ json Backend::request_for(const std::string& id, json params) {
               {"run_dir", (folder_ / "run" / id).string()},
               {"state_dir", (folder_ / "state" / id).string()},
               {"params", std::move(params)},
-              {"layers", {{{"digest", "sha256:test"}, {"path", image_path()}, {"format", "erofs"}}}},
+              {"layers", {{{"digest", digest_}, {"path", image_path()}, {"format", "erofs"}}}},
               {"image_config", {{"env", {"FROM_IMAGE=yes"}}}}};
 }
 

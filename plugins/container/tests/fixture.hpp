@@ -44,6 +44,8 @@ class Backend {
   explicit Backend(json config = json::object());
   ~Backend();
 
+  /// From now on requests name the image by this digest.
+  void use_image(std::string digest) { digest_ = std::move(digest); }
   Outcome create(const std::string& id, json params = json::object(), std::int64_t deadline_ns = 0);
   /// Children with these ids, made ready for as create does it.
   Outcome fork(const std::string& id, const std::vector<std::string>& children, json params = json::object());
@@ -99,6 +101,7 @@ class Backend {
   static harena_str view(const std::string& text) { return {text.data(), text.size()}; }
 
   std::string instance_;
+  std::string digest_ = "sha256:test";
   std::filesystem::path folder_;
   json config_;
   harena_host host_{};

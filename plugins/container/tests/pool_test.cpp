@@ -1,7 +1,9 @@
 // Sandboxes prepared in advance: what fills one, what doesn't, and that nothing stays of those that nobody needed.
 
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -31,6 +33,16 @@ class Pool : public ContainerCase {
     backend_->await_blanks(2);
   }
   bool prepared() const { return last_["details"].value("prepared", false); }
+  bool prepared_root() const { return last_["details"].value("prepared_root", false); }
+  std::size_t stages() const {
+    std::error_code gone;
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(backend_->folder() / "state" / ".container-blanks", gone), {}));
+  }
+  void await_stages(std::size_t count) const {
+    const std::int64_t deadline = monotonic_now_ns() + 20'000'000'000;
+    while (stages() != count && monotonic_now_ns() < deadline) ::usleep(1000);
+    EXPECT_EQ(stages(), count);
+  }
   fs::path platform() const {
     return fs::path(detect_cgroups().value().v2_root) / "harena" / backend_->instance() / "platform";
   }
@@ -63,6 +75,79 @@ TEST_F(Pool, APreparedOneBecomesWhatWasAskedFor) {
   EXPECT_EQ(backend_->pause(id).status, HARENA_OK);
   EXPECT_EQ(backend_->recover(id, last_["state"]).result["status"], "paused");
   EXPECT_EQ(backend_->resume(id).status, HARENA_OK);
+}
+
+TEST_F(Pool, ItHasTheRootThatWasWantedLast) {
+  warm_up();
+  const std::string id = made({{"hostname", "chosen"}});
+  EXPECT_TRUE(prepared_root());
+  EXPECT_EQ(backend_->shell(id, "cat /etc/hostname /etc/resolv.conf; tail -1 /etc/hosts; cat /etc/marker; ls -A / | grep -c staged").output,
+            "chosen\n# no network\n127.0.1.1\tchosen\nlower\n0\n");
+  // It is where every other's is, and can do what every other's can: rename, replace what is below, be written as a whole.
+  EXPECT_EQ(backend_->shell(id, "echo x >/etc/marker; mkdir /d; mv /d /e; rm -r /bin/true; touch /e/f; ls -A /e; cat /etc/marker").output, "f\nx\n");
+  EXPECT_EQ(read_text(backend_->state_dir(id) / "u" / "etc" / "marker"), "x\n");
+  EXPECT_TRUE(fs::exists(backend_->state_dir(id) / "w"));
+  EXPECT_EQ(backend_->stop(id).status, HARENA_OK);
+}
+
+TEST_F(Pool, AnothersRootIsLeftBehind) {
+  warm_up();
+  for (const json& other : {json{{"disk", "16MiB"}}, json{{"readonly_rootfs", true}}}) {
+    backend_->await_blanks(2);
+    const std::string id = made(other);
+    EXPECT_TRUE(prepared());
+    EXPECT_FALSE(prepared_root()) << other;
+    EXPECT_EQ(backend_->shell(id, "cat /etc/marker; cat /proc/1/comm; ls /dev/null; mount | grep -c staged").output, "lower\ninit\n/dev/null\n0\n");
+    EXPECT_EQ(backend_->stop(id).status, HARENA_OK);
+  }
+  backend_->await_blanks(2);
+  made();
+  EXPECT_TRUE(prepared_root());
+  await_stages(2);
+}
+
+TEST_F(Pool, OtherLayersGetARootOfTheirOwn) {
+  warm_up();
+  backend_->use_image("sha256:other");
+  const std::string first = made();
+  EXPECT_TRUE(prepared());
+  EXPECT_FALSE(prepared_root());
+  EXPECT_EQ(backend_->shell(first, "cat /etc/marker /etc/hostname").output, "lower\n" + first + "\n");
+  for (int i = 0; i < 2; ++i) {  // one for the old layers may be left
+    backend_->await_blanks(2);
+    made();
+  }
+  backend_->await_blanks(2);
+  made();
+  EXPECT_TRUE(prepared_root());
+}
+
+TEST_F(Pool, ItShowsTheCpusThatAreAskedFor) {
+  warm_up();
+  for (const int cpus : {1, 2, 1}) {
+    backend_->await_blanks(2);
+    const std::string id = made({{"cpu", cpus}});
+    EXPECT_TRUE(prepared_root());
+    const std::string count = std::to_string(std::min<long>(cpus, ::sysconf(_SC_NPROCESSORS_ONLN)));
+    const std::string list = count == "1" ? "0\n" : "0-1\n";
+    EXPECT_EQ(backend_->shell(id, "nproc; grep -c ^processor /proc/cpuinfo; cat /sys/devices/system/cpu/online").output, count + "\n" + count + "\n" + list);
+  }
+}
+
+TEST_F(Pool, ASandboxOnAPreparedRootIsForkedAndRolledBack) {
+  warm_up();
+  const std::string source = made();
+  ASSERT_TRUE(prepared_root());
+  backend_->shell(source, "echo one >/new");
+  const auto kept = backend_->snapshot(source, "kept");
+  ASSERT_EQ(kept.status, HARENA_OK) << kept.message;
+  backend_->shell(source, "echo two >/new; rm /etc/marker");
+  const std::string child = new_id();
+  auto forked = backend_->fork(source, {child});
+  ASSERT_EQ(forked.status, HARENA_OK) << forked.message;
+  EXPECT_EQ(backend_->shell(child, "cat /new; ls /etc/marker 2>&1 | grep -c such; cat /etc/hostname").output, "two\n1\n" + child + "\n");
+  ASSERT_EQ(backend_->rollback(source, kept.result["state"]).status, HARENA_OK);
+  EXPECT_EQ(backend_->shell(source, "cat /new /etc/marker").output, "one\nlower\n");
 }
 
 TEST_F(Pool, EachServesOneSandboxOnly) {
@@ -138,8 +223,10 @@ TEST_F(Pool, NothingStaysOfThem) {
   std::set<std::string> before = census(*backend_);
   warm_up();
   EXPECT_EQ(blank_groups().size(), 2u);
+  await_stages(2);
   backend_->restart();
   expect_nothing_left(before);
+  await_stages(0);
 }
 
 TEST_F(Pool, NobodyNeedsThemForAWhile) {
@@ -149,6 +236,7 @@ TEST_F(Pool, NobodyNeedsThemForAWhile) {
   const std::int64_t deadline = monotonic_now_ns() + 20'000'000'000;
   while (!blank_groups().empty() && monotonic_now_ns() < deadline) ::usleep(1000);
   EXPECT_TRUE(blank_groups().empty());
+  await_stages(0);
   made();
   EXPECT_FALSE(prepared());
   backend_->await_blanks(2);  // it begins anew
@@ -182,7 +270,11 @@ TEST_F(Pool, GroupsOfAnEarlierLifeAreRemoved) {
   backend_->sweep({});  // the plugin has made its own groups
   const auto before = census(*backend_);
   fs::create_directory(platform() / "blank-1-1");
-  fs::create_directory(platform().parent_path() / "blank-1-1");
+  const fs::path group = platform().parent_path() / "blank-1-1", stage = backend_->folder() / "state" / ".container-blanks" / "blank-1-1";
+  fs::create_directory(group);
+  fs::create_directories(stage / "u" / "etc");
+  const std::string note = stage.string();
+  ASSERT_EQ(::setxattr(group.c_str(), "trusted.harena.note", note.data(), note.size(), 0), 0);
   EXPECT_EQ(backend_->sweep({}).result["removed"], json::array()) << "no sandbox";
   expect_nothing_left(before);
 }
@@ -194,7 +286,7 @@ TEST_F(Pool, ADeathAtEachStep) {
   start(json{{"pool", 1}});
   const std::set<std::string> before = census(*backend_);
   for (const std::string point : {"init.prepared", "builder.namespaces", "builder.blank", "builder.ordered", "builder.overlay",
-                                  "init.joined", "init.named", "init.overlay", "builder.init", "builder.answered"}) {
+                                  "init.joined", "init.named", "init.overlay", "init.staged", "builder.init", "builder.answered"}) {
     SCOPED_TRACE(point);
     std::string id = made();
     backend_->stop(id);
