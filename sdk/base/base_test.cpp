@@ -83,7 +83,7 @@ TEST(Text, SizesAreChecked) {
   EXPECT_EQ(*parse_size("64MiB"), 64 << 20);
   EXPECT_EQ(*parse_size("1.5G"), 1610612736);
   EXPECT_EQ(*parse_size("512k"), 524288);
-  for (const auto* bad : {"", "-1", "x", "1Q", "nan", "inf", "1e30", "10MiBs"}) {
+  for (const auto* bad : {"", "-1", "x", "1Q", "nan", "inf", "1e30", "1e3", "1e3K", "1.5", "0.5B", "0x10", "+1", " 1", "10MiBs"}) {
     EXPECT_FALSE(parse_size(bad).ok()) << bad;
   }
 }

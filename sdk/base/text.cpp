@@ -109,10 +109,11 @@ Result<std::int64_t> parse_size(std::string_view text) {
                           "' is not a size; write bytes, or a number with K, M, G or T (powers of 1024)");
   };
   double number = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (ec != std::errc() || !std::isfinite(number) || number < 0) return fail();
   const auto unit = size_unit(text.substr(static_cast<std::size_t>(end - text.data())));
   if (!unit || number * *unit > std::ldexp(1.0, 62)) return fail();
+  if (*unit == 1 && number != std::floor(number)) return fail();  // there are no parts of a byte
   return static_cast<std::int64_t>(number * *unit);
 }
 
