@@ -15,7 +15,6 @@
 #include "plugins/microvm/image_sealer.hpp"
 #include "plugins/microvm/machine_client.hpp"
 #include "plugins/microvm/parameters.hpp"
-#include "plugins/microvm/sandbox_state.hpp"
 #include "plugins/microvm/settings.hpp"
 #include "plugins/microvm/template_store.hpp"
 #include "plugins/microvm/warmer.hpp"
@@ -23,12 +22,14 @@
 #include "sdk/support/cgroup_tree.hpp"
 #include "sdk/support/exit_watcher.hpp"
 #include "sdk/vmm/program_version.hpp"
+#include "sdk/vmm/sandbox_state.hpp"
 #include "sdk/vmm/user_pool.hpp"
 
 namespace harena::microvm {
 
 using plugin::Call;
 using plugin::Host;
+using vmm::SandboxState;
 
 class MicrovmBackend final : public plugin::BackendPlugin {
  public:

@@ -13,22 +13,12 @@
 #include "plugins/microvm/start_command.hpp"
 #include "sdk/base/random.hpp"
 #include "sdk/support/fault.hpp"
+#include "sdk/vmm/machine_parts.hpp"
 
 namespace harena::microvm {
 namespace {
 
 constexpr std::int64_t kVmmProcesses = 128;  // threads of a VMM beside those of its CPUs
-
-Status make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return errno_error(errno, "making " + path);
-}
-
-Result<UniqueFd> open_procs(int group) {
-  UniqueFd file(::openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC));
-  if (!file) return errno_error(errno, "opening cgroup.procs");
-  return file;
-}
 
 Result<std::vector<MachineLayer>> layers_of(const json& request) {
   std::vector<MachineLayer> layers;
@@ -125,8 +115,8 @@ Result<MicrovmBackend::Groups> MicrovmBackend::make_groups(Engine& engine, const
   HARENA_TRY(auto made, engine.cgroups.make_sandbox(id, limits_of(parameters), settings_.allow_missing_limits));
   HARENA_TRY(auto platform, engine.cgroups.make_platform(id));
   Groups groups;
-  HARENA_TRY(groups.platform, open_procs(platform.fd()));
-  HARENA_TRY(UniqueFd v2, open_procs(made.v2.get()));
+  HARENA_TRY(groups.platform, vmm::open_procs(platform.fd()));
+  HARENA_TRY(UniqueFd v2, vmm::open_procs(made.v2.get()));
   groups.joins.push_back(std::move(v2));
   for (auto& tasks : made.v1_tasks) groups.joins.push_back(std::move(tasks));
   groups.missing = std::move(made.missing);
@@ -169,7 +159,7 @@ Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, co
   HARENA_TRY(const auto config, machine_config(engine, request, parameters, state, origin.folder));
   std::error_code failed;
   std::filesystem::create_directories(std::filesystem::path(state.vm_dir).parent_path(), failed);
-  HARENA_TRY_STATUS(make_folder(state.run_dir + "/jail"));
+  HARENA_TRY_STATUS(vmm::make_folder(state.run_dir + "/jail"));
   if (origin.spare) {
     std::vector<std::string> missing;
     HARENA_TRY(auto started, claim_spare(engine, config, parameters, *origin.spare, missing));
@@ -178,7 +168,7 @@ Result<json> MicrovmBackend::create_claimed(const Call& call, Engine& engine, co
   }
   HARENA_TRY(const auto groups, make_groups(engine, id, parameters));
   fault_point("microvm.create.groups");
-  HARENA_TRY_STATUS(make_folder(state.vm_dir));
+  HARENA_TRY_STATUS(vmm::make_folder(state.vm_dir));
   std::vector<int> joins;
   for (const auto& file : groups.joins) joins.push_back(file.get());
   const CheckCall check = [&call] { return call.check(); };

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "plugins/microvm/sandbox_state.hpp"
 #include "plugins/microvm/settings.hpp"
 
 namespace harena::microvm {
@@ -49,15 +48,6 @@ TEST(MicrovmSettings, TheSchemasDefaultsAreThoseOfTheCode) {
   EXPECT_EQ(schema["properties"]["uids"]["default"], kDefaultUids);
   EXPECT_EQ(schema["properties"]["overhead_mib"]["default"], kDefaultOverheadMib);
   EXPECT_EQ(parameters_schema()["properties"]["pids"]["default"], kDefaultPids);
-}
-
-TEST(MicrovmState, IsReadAgainAndNothingElse) {
-  SandboxState state{.boot = "b", .machine = {7, 8}, .uid = 9, .run_dir = "/r", .state_dir = "/s"};
-  auto read = SandboxState::decode(state.encode());
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->machine, state.machine);
-  EXPECT_EQ(SandboxState::decode("{}").error().code, ErrorCode::data_loss);
-  EXPECT_EQ(SandboxState::decode(R"({"version": 2})").error().code, ErrorCode::failed_precondition);
 }
 
 TEST(MicrovmParameters, LimitsOfTheDiskAreReadAndTheirContradictionsNamed) {

@@ -48,7 +48,7 @@ Result<json> QemuBackend::ask(const std::string& id, const json& request, std::i
   HARENA_TRY_STATUS(check_id(id));
   const auto record = record_of(id);
   if (!record || record->creating) return unknown_sandbox(id);
-  return vmm::ask_machine_process(record->state.run_dir + "/machine.sock", request, patience_ms);
+  return vmm::ask_machine_process(record->state.control(), request, patience_ms);
 }
 
 Result<json> QemuBackend::usage(const Call&, std::string_view sandbox_id) {

@@ -1,8 +1,10 @@
 #pragma once
-// plugins/qemu: the backend whose sandboxes are full machines (q35, BIOS or UEFI, disk images), without an agent of ours: no commands, files
+// plugins/qemu: the backend whose sandboxes are full machines (q35, BIOS or UEFI, disk images), without an agent of ours: no
+// commands, files
 // or ports, but a serial console and VNC.
 //
-// A sandbox is one process harena-qemu-machine (machine/), which outlives the daemon and owns QEMU. Whatever died in between, stop(id) finds
+// A sandbox is one process harena-qemu-machine (machine/), which outlives the daemon and owns QEMU. Whatever died in between,
+// stop(id) finds
 // all of it from the id alone.
 
 #include <map>
@@ -13,19 +15,20 @@
 
 #include "plugins/qemu/machine/machine_config.hpp"
 #include "plugins/qemu/machine/machine_snapshot.hpp"
-#include "plugins/qemu/sandbox_state.hpp"
 #include "plugins/qemu/settings.hpp"
 #include "sdk/cpp/plugin.hpp"
 #include "sdk/support/cgroup_tree.hpp"
 #include "sdk/support/exit_watcher.hpp"
 #include "sdk/vmm/accelerator.hpp"
 #include "sdk/vmm/program_version.hpp"
+#include "sdk/vmm/sandbox_state.hpp"
 #include "sdk/vmm/user_pool.hpp"
 
 namespace harena::qemu {
 
 using plugin::Call;
 using plugin::Host;
+using vmm::SandboxState;
 
 class QemuBackend final : public plugin::BackendPlugin, public plugin::ContainerVerbs {
  public:
@@ -74,7 +77,8 @@ class QemuBackend final : public plugin::BackendPlugin, public plugin::Container
   CgroupLimits limits_of(std::int64_t cpu_millicores, std::int64_t memory_bytes) const;
   std::int64_t memory_of(const std::string& id);
   Status start_from(Origin& origin, MachineConfig& config) const;
-  Result<json> create_claimed(const Call& call, Engine& engine, MachineConfig config, std::int64_t cpu_millicores, const std::optional<Origin>& origin);
+  Result<json> create_claimed(const Call& call, Engine& engine, MachineConfig config, std::int64_t cpu_millicores,
+      const std::optional<Origin>& origin);
   Status bring_files(const MachineSnapshot& snapshot, const std::string& folder, const std::string& to);
   json fork_children(const Call& call, const json& requests, const std::string& folder);
   Status drop_fork(const std::string& id, const SandboxState& state);

@@ -12,22 +12,12 @@
 #include "sdk/support/fault.hpp"
 #include "sdk/support/files.hpp"
 #include "sdk/vmm/control_client.hpp"
+#include "sdk/vmm/machine_parts.hpp"
 
 namespace harena::qemu {
 namespace {
 
 constexpr std::int64_t kVmmProcesses = 256;  // threads of QEMU, those of up to 64 CPUs among them
-
-Status make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return errno_error(errno, "making " + path);
-}
-
-Result<UniqueFd> open_procs(int group) {
-  UniqueFd file(::openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC));
-  if (!file) return errno_error(errno, "opening cgroup.procs");
-  return file;
-}
 
 }  // namespace
 
@@ -94,6 +84,7 @@ Result<json> QemuBackend::create_from(const Call& call, const json& request, std
     if (taken || !records_.emplace(id, Record{}).second) return make_error(ErrorCode::already_exists, "sandbox '" + id + "' exists");
     records_[id].state.run_dir = config.run_dir;
     records_[id].state.state_dir = request.at("state_dir").get<std::string>();
+    records_[id].state.vm_dir = config.vm_dir;
   }
   auto made = create_claimed(call, **ready, std::move(config), cpu_millicores, origin);
   if (made.ok()) return made;
@@ -106,6 +97,7 @@ Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, Machi
   const std::string id = config.sandbox;
   SandboxState state = record_of(id)->state;
   HARENA_TRY(state.boot, boot_id());
+  state.cpu_millicores = cpu_millicores;
   HARENA_TRY(state.uid, users_.acquire());
   config.uid = state.uid;
   {
@@ -115,11 +107,11 @@ Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, Machi
   const CgroupLimits limits = limits_of(cpu_millicores, config.all_memory_bytes());
   HARENA_TRY(auto groups, engine.cgroups.make_sandbox(id, limits, {}));
   HARENA_TRY(auto platform, engine.cgroups.make_platform(id));
-  HARENA_TRY(UniqueFd own, open_procs(platform.fd()));
-  HARENA_TRY(UniqueFd v2, open_procs(groups.v2.get()));
+  HARENA_TRY(UniqueFd own, vmm::open_procs(platform.fd()));
+  HARENA_TRY(UniqueFd v2, vmm::open_procs(groups.v2.get()));
   fault_point("qemu.create.groups");
-  HARENA_TRY_STATUS(make_folder(config.vm_dir));
-  HARENA_TRY_STATUS(make_folder(config.run_dir + "/jail"));
+  HARENA_TRY_STATUS(vmm::make_folder(config.vm_dir));
+  HARENA_TRY_STATUS(vmm::make_folder(config.run_dir + "/jail"));
   if (origin) HARENA_TRY_STATUS(bring_files(*origin->snapshot, origin->folder, config.vm_dir));
   const std::string path = config.vm_dir + "/config.json";
   HARENA_TRY_STATUS(create_file_at(AT_FDCWD, path, config.to_json().dump(), 0600));
@@ -137,7 +129,8 @@ Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, Machi
   HARENA_TRY_STATUS(engine.watcher->watch(id, std::move(process)));
   json consoles = {{"serial", config.run_dir + "/console.sock"}};
   if (config.display) consoles["vnc"] = config.run_dir + "/vnc.sock";
-  const json details = {{"accelerator", config.kvm ? "kvm" : "tcg"}, {"machine_pid", state.machine.pid}, {"start", started.told}, {"consoles", consoles}};
+  const json details = {{"accelerator", config.kvm ? "kvm" : "tcg"}, {"machine_pid", state.machine.pid}, {"start", started.told},
+      {"consoles", consoles}};
   return json{{"state", state.encode()}, {"session_endpoint", ""}, {"details", details}};
 }
 

@@ -36,7 +36,9 @@ Result<std::int64_t> qcow2_size(int file, const std::string& path) {
   if (got < 72 || big_endian(header, 4) != kMagic) return bad_image(path, "isn't qcow2; say \"format\": \"raw\" if it is a raw one");
   const std::uint64_t version = big_endian(header + 4, 4);
   if (version != 2 && version != 3) return bad_image(path, "has qcow2's version " + std::to_string(version) + "; 2 or 3 is right");
-  if (big_endian(header + 8, 8) != 0) return bad_image(path, "has a backing file; one that stands alone is right (qemu-img convert makes it)");
+  if (big_endian(header + 8, 8) != 0) {
+    return bad_image(path, "has a backing file; one that stands alone is right (qemu-img convert makes it)");
+  }
   if (version == 3 && (big_endian(header + 72, 8) & kExternalData) != 0) return bad_image(path, "has its data in another file");
   const std::uint64_t size = big_endian(header + 24, 8);
   if (size == 0 || size > (8ULL << 40)) return bad_image(path, "is of " + std::to_string(size) + " bytes; up to 8 TiB is right");
@@ -49,7 +51,8 @@ Result<std::string> file_below(const std::string& parameter, const std::string& 
   std::string names;
   for (const auto& root : roots) names += (names.empty() ? "" : ", ") + root;
   const Error wrong = make_error(ErrorCode::invalid_argument, "parameter '" + parameter + "' is \"" + path.substr(0, 200) +
-                                                                  "\"; right is the absolute path of a file below " + (names.empty() ? "(no folder: set disk_roots)" : names));
+                                                                  "\"; right is the absolute path of a file below " +
+                                                                      (names.empty() ? "(no folder: set disk_roots)" : names));
   if (path.empty() || path[0] != '/' || path.find('\0') != std::string::npos) return wrong;
   std::error_code failed;
   const fs::path real = fs::canonical(path, failed);

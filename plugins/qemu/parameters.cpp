@@ -4,6 +4,7 @@
 
 #include "plugins/qemu/disk_image.hpp"
 #include "sdk/base/text.hpp"
+#include "sdk/vmm/parameter_values.hpp"
 
 namespace harena::qemu {
 namespace {
@@ -21,13 +22,17 @@ constexpr const char* kSchema = R"({
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "cpu": {"type": "number", "minimum": 0.05, "maximum": 64, "default": 1, "description": "cores, also parts of one; as many virtual CPUs, rounded up"},
+    "cpu": {"type": "number", "minimum": 0.05, "maximum": 64, "default": 1,
+      "description": "cores, also parts of one; as many virtual CPUs, rounded up"},
     "memory": {"type": ["string", "integer"], "description": "RAM such as 2GiB, or bytes; 64 MiB to 1 TiB, without it 1 GiB"},
-    "cpu_max": {"type": "integer", "minimum": 1, "maximum": 64, "description": "the most that `cpu` may become while the machine runs; without it as many as at its start"},
-    "memory_max": {"type": ["string", "integer"], "description": "the most that `memory` may become while the machine runs, in steps of 128 MiB; without it as much as at its start"},
+    "cpu_max": {"type": "integer", "minimum": 1, "maximum": 64,
+      "description": "the most that `cpu` may become while the machine runs; without it as many as at its start"},
+    "memory_max": {"type": ["string", "integer"],
+      "description": "the most that `memory` may become while the machine runs, in steps of 128 MiB; without it as much as at its start"},
     "memory_bytes": {"type": "integer", "minimum": 67108864, "maximum": 1099511627776, "description": "the same in bytes"},
     "firmware": {"type": "string", "enum": ["bios", "uefi"], "default": "bios"},
-    "disks": {"type": "array", "minItems": 1, "maxItems": 8, "description": "the first one is booted; the images stay as they are, changes go into the machine's own files",
+    "disks": {"type": "array", "minItems": 1, "maxItems": 8,
+      "description": "the first one is booted; the images stay as they are, changes go into the machine's own files",
       "items": {"type": "object", "additionalProperties": false, "properties": {
         "image": {"type": "string", "description": "path below the operator's disk_roots; without it an empty disk of `size`"},
         "format": {"type": "string", "enum": ["qcow2", "raw"], "default": "qcow2",
@@ -46,40 +51,17 @@ constexpr const char* kSchema = R"({
   }
 })";
 
-std::string shown(const json& value) {
-  std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return text.size() > 80 ? text.substr(0, 80) + "..." : text;
-}
-
-Error bad(const std::string& name, const json& value, const std::string& right) {
-  return make_error(ErrorCode::invalid_argument, "parameter '" + name + "' is " + shown(value) + "; right is " + right);
-}
-
-Result<std::int64_t> size(const std::string& name, const json& value, std::int64_t min, std::int64_t max) {
-  const Error wrong = bad(name, value, "a size such as \"2GiB\" or bytes, from " + std::to_string(min) + " to " + std::to_string(max));
-  std::int64_t bytes = 0;
-  if (value.is_string()) {
-    const auto read = parse_size(value.get<std::string>());
-    if (!read.ok()) return wrong;
-    bytes = *read;
-  } else {
-    const bool fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
-    if (!fits) return wrong;
-    bytes = value.get<std::int64_t>();
-  }
-  if (bytes < min || bytes > max) return wrong;
-  return (bytes + kMiB - 1) / kMiB * kMiB;
-}
-
 Result<std::string> text(const std::string& name, const json& value, std::size_t most) {
-  const bool good = value.is_string() && value.get_ref<const std::string&>().size() <= most && value.get_ref<const std::string&>().find('\0') == std::string::npos;
-  if (!good) return bad(name, value, "a text of at most " + std::to_string(most) + " bytes without NUL");
+  const bool good = value.is_string() && value.get_ref<const std::string&>().size() <= most &&
+      value.get_ref<const std::string&>().find('\0') == std::string::npos;
+  if (!good) return vmm::bad_parameter(name, value, "a text of at most " + std::to_string(most) + " bytes without NUL");
   return value.get<std::string>();
 }
 
 class Reader {
  public:
-  Reader(const std::vector<std::string>& roots, MachineConfig& config, std::int64_t& cpu, bool& uefi) : roots_(roots), config_(config), cpu_(cpu), uefi_(uefi) {}
+  Reader(const std::vector<std::string>& roots, MachineConfig& config, std::int64_t& cpu, bool& uefi) : roots_(roots),
+      config_(config), cpu_(cpu), uefi_(uefi) {}
   Status one(const std::string& name, const json& value);
   Status disk(const std::string& name, const json& value);
 
@@ -100,19 +82,21 @@ class Reader {
 
 Status Reader::cpu(const json& value) {
   const bool fits = value.is_number() && value.get<double>() >= 0.05 && value.get<double>() <= 64;
-  if (!fits) return bad("cpu", value, "a number of cores from 0.05 to 64");
+  if (!fits) return vmm::bad_parameter("cpu", value, "a number of cores from 0.05 to 64");
   cpu_ = std::llround(value.get<double>() * 1000);
   config_.cpus = static_cast<int>((cpu_ + 999) / 1000);
   return {};
 }
 
 Status Reader::disk(const std::string& name, const json& value) {
-  if (!value.is_object()) return bad(name, value, "{\"image\": ..., \"format\": ..., \"size\": ...}");
+  if (!value.is_object()) return vmm::bad_parameter(name, value, "{\"image\": ..., \"format\": ..., \"size\": ...}");
   for (const auto& [key, unused] : value.items()) {
-    if (key != "image" && key != "format" && key != "size") return bad(name, value, "an object of image, format and size; '" + key + "' is unknown");
+    if (key != "image" && key != "format" && key != "size") {
+      return vmm::bad_parameter(name, value, "an object of image, format and size; '" + key + "' is unknown");
+    }
   }
   const json format = value.value("format", json("qcow2"));
-  if (format != "qcow2" && format != "raw") return bad(name + ".format", format, "\"qcow2\" or \"raw\"");
+  if (format != "qcow2" && format != "raw") return vmm::bad_parameter(name + ".format", format, "\"qcow2\" or \"raw\"");
   DiskConfig made;
   made.qcow2 = format == "qcow2";
   made.raw = format == "raw" && !value.contains("image");
@@ -121,28 +105,30 @@ Status Reader::disk(const std::string& name, const json& value) {
     HARENA_TRY(made.size_bytes, image_size(made.image, format.get<std::string>()));
   }
   if (value.contains("size")) {
-    HARENA_TRY(made.size_bytes, size(name + ".size", value["size"], std::max(made.size_bytes, kMinDiskBytes), kMaxDiskBytes));
+    HARENA_TRY(made.size_bytes, vmm::size_value(name + ".size", value["size"], std::max(made.size_bytes, kMinDiskBytes), kMaxDiskBytes));
   }
-  if (made.size_bytes == 0) return bad(name, value, "one with an image, a size, or both");
+  if (made.size_bytes == 0) return vmm::bad_parameter(name, value, "one with an image, a size, or both");
   config_.disks.push_back(std::move(made));
   return {};
 }
 
 Status Reader::disks(const json& value) {
-  if (!value.is_array() || value.empty() || value.size() > kMaxDisks) return bad("disks", value, "a list of 1 to " + std::to_string(kMaxDisks) + " disks");
+  if (!value.is_array() || value.empty() || value.size() > kMaxDisks) {
+    return vmm::bad_parameter("disks", value, "a list of 1 to " + std::to_string(kMaxDisks) + " disks");
+  }
   for (std::size_t i = 0; i < value.size(); ++i) HARENA_TRY_STATUS(disk("disks[" + std::to_string(i) + "]", value[i]));
   return {};
 }
 
 Status Reader::cloud_init(const json& value) {
-  if (!value.is_object()) return bad("cloud_init", value, "an object of user_data, meta_data and network_config");
+  if (!value.is_object()) return vmm::bad_parameter("cloud_init", value, "an object of user_data, meta_data and network_config");
   config_.has_cloud_init = true;
   for (const auto& [key, content] : value.items()) {
     std::string* const into = key == "user_data"        ? &config_.cloud_init.user_data
                               : key == "meta_data"      ? &config_.cloud_init.meta_data
                               : key == "network_config" ? &config_.cloud_init.network_config
                                                         : nullptr;
-    if (into == nullptr) return bad("cloud_init." + key, content, "user_data, meta_data or network_config");
+    if (into == nullptr) return vmm::bad_parameter("cloud_init." + key, content, "user_data, meta_data or network_config");
     HARENA_TRY(*into, text("cloud_init." + key, content, kMaxSeedBytes));
   }
   return {};
@@ -153,15 +139,15 @@ Status Reader::one(const std::string& name, const json& value) {
   if (name == "disks") return disks(value);
   if (name == "cloud_init") return cloud_init(value);
   if (name == "memory" || name == "memory_bytes") {
-    HARENA_TRY(config_.memory_bytes, size(name, value, kMinMemoryBytes, kMaxMemoryBytes));
+    HARENA_TRY(config_.memory_bytes, vmm::size_value(name, value, kMinMemoryBytes, kMaxMemoryBytes));
   } else if (name == "memory_max") {
-    HARENA_TRY(config_.max_memory_bytes, size(name, value, kMinMemoryBytes, kMaxMemoryBytes));
+    HARENA_TRY(config_.max_memory_bytes, vmm::size_value(name, value, kMinMemoryBytes, kMaxMemoryBytes));
   } else if (name == "cpu_max") {
     const bool fits = value.is_number_integer() && value >= 1 && value <= 64;
-    if (!fits) return bad(name, value, "a whole number of CPUs from 1 to 64");
+    if (!fits) return vmm::bad_parameter(name, value, "a whole number of CPUs from 1 to 64");
     config_.max_cpus = value.get<int>();
   } else if (name == "firmware") {
-    if (value != "bios" && value != "uefi") return bad(name, value, "\"bios\" or \"uefi\"");
+    if (value != "bios" && value != "uefi") return vmm::bad_parameter(name, value, "\"bios\" or \"uefi\"");
     uefi_ = value == "uefi";
   } else if (name == "iso") {
     HARENA_TRY(config_.iso, path(name, value));
@@ -172,10 +158,13 @@ Status Reader::one(const std::string& name, const json& value) {
   } else if (name == "command_line") {
     HARENA_TRY(config_.command_line, text(name, value, 2000));
   } else if (name == "display") {
-    if (!value.is_boolean()) return bad(name, value, "true or false");
+    if (!value.is_boolean()) return vmm::bad_parameter(name, value, "true or false");
     config_.display = value.get<bool>();
   } else if (name == "network") {
-    if (value != json{{"mode", "none"}}) return make_error(ErrorCode::unimplemented, "parameter 'network' is " + shown(value) + ": this backend can't open the network yet; {\"mode\": \"none\"} is right");
+    if (value != json{{"mode", "none"}}) {
+      return make_error(ErrorCode::unimplemented, "parameter 'network' is " + vmm::shown(value) +
+          ": this backend can't open the network yet; {\"mode\": \"none\"} is right");
+    }
   } else {
     std::vector<std::string> known;
     for (const auto& [key, unused] : parameters_schema()["properties"].items()) known.push_back(key);
@@ -188,10 +177,13 @@ Status Reader::one(const std::string& name, const json& value) {
 Status settle_maxima(const json& params, MachineConfig& config) {
   if (config.max_cpus == 0) config.max_cpus = config.cpus;
   if (config.max_memory_bytes == 0) config.max_memory_bytes = config.memory_bytes;
-  if (config.max_cpus < config.cpus) return bad("cpu_max", params["cpu_max"], "at least 'cpu', " + std::to_string(config.cpus));
+  if (config.max_cpus < config.cpus) {
+    return vmm::bad_parameter("cpu_max", params["cpu_max"], "at least 'cpu', " + std::to_string(config.cpus));
+  }
   const std::int64_t more = config.max_memory_bytes - config.memory_bytes;
   if (more < 0 || more % kMemoryStepBytes != 0) {
-    return bad("memory_max", params["memory_max"], "'memory', " + std::to_string(config.memory_bytes) + " bytes, and a multiple of 128 MiB beside it");
+    return vmm::bad_parameter("memory_max", params["memory_max"], "'memory', " + std::to_string(config.memory_bytes) +
+        " bytes, and a multiple of 128 MiB beside it");
   }
   return {};
 }
@@ -203,9 +195,12 @@ const json& parameters_schema() {
   return kParsed;
 }
 
-Status apply_parameters(const json& params, const std::vector<std::string>& roots, MachineConfig& config, std::int64_t& cpu_millicores, bool& uefi) {
-  if (!params.is_object()) return bad("params", params, "an object");
-  if (params.contains("memory") && params.contains("memory_bytes")) return bad("memory_bytes", params["memory_bytes"], "either 'memory' or 'memory_bytes', not both");
+Status apply_parameters(const json& params, const std::vector<std::string>& roots, MachineConfig& config,
+    std::int64_t& cpu_millicores, bool& uefi) {
+  if (!params.is_object()) return vmm::bad_parameter("params", params, "an object");
+  if (params.contains("memory") && params.contains("memory_bytes")) {
+    return vmm::bad_parameter("memory_bytes", params["memory_bytes"], "either 'memory' or 'memory_bytes', not both");
+  }
   cpu_millicores = 1000;
   uefi = false;
   config.memory_bytes = kDefaultMemoryBytes;
@@ -216,7 +211,10 @@ Status apply_parameters(const json& params, const std::vector<std::string>& root
   if (config.kernel.empty() && !(config.initramfs.empty() && config.command_line.empty())) {
     return make_error(ErrorCode::invalid_argument, "'initramfs' and 'command_line' are for a 'kernel', which is missing");
   }
-  if (config.disks.empty()) return make_error(ErrorCode::invalid_argument, "parameter 'disks' is missing; a list of 1 to 8 disks is right, such as [{\"size\": \"4GiB\"}]");
+  if (config.disks.empty()) {
+    return make_error(ErrorCode::invalid_argument,
+        "parameter 'disks' is missing; a list of 1 to 8 disks is right, such as [{\"size\": \"4GiB\"}]");
+  }
   return {};
 }
 
@@ -225,8 +223,11 @@ Status check_only_size_changes(const json& before, const json& after) {
     for (const auto& [name, unused] : one->items()) {
       const bool size = name == "cpu" || name == "memory" || name == "memory_bytes";
       if (size || before.value(name, json()) == after.value(name, json())) continue;
-      if (!parameters_schema()["properties"].contains(name)) return bad(name, after.value(name, json()), "no parameter of this backend");
-      return bad(name, after.value(name, json()), before.value(name, json()).dump() + ": it can't change while the machine lives; cpu and memory can");
+      if (!parameters_schema()["properties"].contains(name)) {
+        return vmm::bad_parameter(name, after.value(name, json()), "no parameter of this backend");
+      }
+      return vmm::bad_parameter(name, after.value(name, json()), before.value(name, json()).dump() +
+          ": it can't change while the machine lives; cpu and memory can");
     }
   }
   return {};

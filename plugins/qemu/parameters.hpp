@@ -29,6 +29,7 @@ Result<MachineSize> read_size(const json& params);
 
 /// Fills what the parameters say (not the host's paths) into `config`. Images must lie below `roots`. invalid_argument names the
 /// parameter, its value and what would be right.
-Status apply_parameters(const json& params, const std::vector<std::string>& roots, MachineConfig& config, std::int64_t& cpu_millicores, bool& uefi);
+Status apply_parameters(const json& params, const std::vector<std::string>& roots, MachineConfig& config,
+    std::int64_t& cpu_millicores, bool& uefi);
 
 }  // namespace harena::qemu

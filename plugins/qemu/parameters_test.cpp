@@ -50,7 +50,8 @@ class ParametersTest : public testing::Test {
 TEST_F(ParametersTest, DisksAreFilesBelowTheRoots) {
   EXPECT_EQ(said({{"disks", {{{"image", path("in/raw.img")}, {"format", "raw"}}}}}), "");
   EXPECT_EQ(config_.disks.at(0).size_bytes, 4096);
-  for (const std::string& wrong : {path("outside.img"), path("in/link.img"), path("in/../outside.img"), path("in"), std::string("in/raw.img")}) {
+  for (const std::string& wrong : {path("outside.img"), path("in/link.img"), path("in/../outside.img"), path("in"),
+      std::string("in/raw.img")}) {
     const auto text = said({{"disks", {{{"image", wrong}, {"format", "raw"}}}}});
     EXPECT_NE(text.find("disks[0].image"), std::string::npos) << wrong << ": " << text;
     EXPECT_NE(text.find(path("in")), std::string::npos) << text;
@@ -78,7 +79,8 @@ TEST_F(ParametersTest, WhatIsWrongIsNamed) {
   EXPECT_NE(said({{"disks", disks}, {"memory", "1MiB"}}).find("'memory' is \"1MiB\""), std::string::npos);
   EXPECT_NE(said({{"disks", disks}, {"command_line", "quiet"}}).find("'kernel'"), std::string::npos);
   EXPECT_NE(said({{"disks", disks}, {"cloud_init", {{"userdata", ""}}}}).find("cloud_init.userdata"), std::string::npos);
-  EXPECT_NE(said({{"disks", {{{"image", path("in/raw.img")}, {"format", "raw"}, {"size", 1 << 19}}}}}).find("disks[0].size"), std::string::npos);
+  EXPECT_NE(said({{"disks", {{{"image", path("in/raw.img")}, {"format", "raw"}, {"size", 1 << 19}}}}}).find("disks[0].size"),
+      std::string::npos);
   EXPECT_NE(said({{"disks", disks}, {"memroy", 1}}).find("memory"), std::string::npos);
 }
 

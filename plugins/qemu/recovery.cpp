@@ -31,7 +31,7 @@ Status QemuBackend::adopt(Engine& engine, const std::string& id, const SandboxSt
 }
 
 Result<json> QemuBackend::give_up(Engine& engine, const std::string& id, const SandboxState& state, const Error& why) {
-  const auto ending = vmm::read_ending(state.vm_dir(), why.message);
+  const auto ending = vmm::read_ending(state.vm_dir, why.message);
   {
     std::lock_guard lock(mutex_);
     records_.emplace(id, Record{false, state});
@@ -52,9 +52,11 @@ Result<json> QemuBackend::recover(const Call&, std::string_view sandbox_id, std:
   }
   if (auto adopted = adopt(*engine, id, state); !adopted.ok()) return give_up(*engine, id, state, adopted.error());
   // A verb that the dead daemon had asked for is finished first: its outcome is what counts.
-  const auto status = vmm::ask_machine_process(state.run_dir + "/machine.sock", {{"verb", "status"}}, kStatusPatienceMs);
+  const auto status = vmm::ask_machine_process(state.control(), {{"verb", "status"}}, kStatusPatienceMs);
   if (!status.ok()) return give_up(*engine, id, state, status.error());
-  if (const auto dropped = drop_fork(id, state); !dropped.ok()) host_.warning("what a fork left of " + id + ": " + dropped.error().describe());
+  if (const auto dropped = drop_fork(id, state); !dropped.ok()) {
+    host_.warning("what a fork left of " + id + ": " + dropped.error().describe());
+  }
   const bool paused = status->value("state", "") == "paused";
   return json{{"status", paused ? "paused" : "running"}, {"session_endpoint", ""}};
 }
@@ -62,7 +64,7 @@ Result<json> QemuBackend::recover(const Call&, std::string_view sandbox_id, std:
 void QemuBackend::on_exit(const std::string& id) {
   const auto record = record_of(id);
   if (!record) return;
-  const auto ending = vmm::read_ending(record->state.vm_dir(), "harena-qemu-machine ended");
+  const auto ending = vmm::read_ending(record->state.vm_dir, "harena-qemu-machine ended");
   host_.sandbox_exited(id, ending.cause, ending.detail);
 }
 

@@ -29,7 +29,7 @@ Status QemuBackend::remove(Engine& engine, const std::string& id, std::int64_t g
   fault_point("qemu.remove.begun");
   if (grace_ms > 0 && record && !record->creating) {
     // A guest that doesn't listen is ended all the same.
-    (void)vmm::ask_machine_process(state.run_dir + "/machine.sock", {{"verb", "power_off"}, {"grace_ms", grace_ms}}, grace_ms + 10'000);
+    (void)vmm::ask_machine_process(state.control(), {{"verb", "power_off"}, {"grace_ms", grace_ms}}, grace_ms + 10'000);
   }
   const std::int64_t deadline = monotonic_now_ns() + kRemovePatienceNs;
   HARENA_TRY_STATUS(vmm::end_machine_process(engine.cgroups, id, state.machine, deadline));

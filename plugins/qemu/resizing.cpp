@@ -38,7 +38,8 @@ Result<json> QemuBackend::resize(const Call& call, std::string_view sandbox_id, 
   const std::int64_t deadline = monotonic_now_ns() + kLimitsPatienceNs;
   const CgroupLimits old_limits = limits_of(old_size.cpu_millicores, old_size.memory_bytes);
   // Room first: a guest that has more memory than its group may hold is ended when it uses it.
-  const CgroupLimits room = limits_of(std::max(size.cpu_millicores, old_size.cpu_millicores), std::max(size.memory_bytes, old_size.memory_bytes));
+  const CgroupLimits room = limits_of(std::max(size.cpu_millicores, old_size.cpu_millicores),
+                                      std::max(size.memory_bytes, old_size.memory_bytes));
   HARENA_TRY_STATUS(engine->cgroups.resize_sandbox(id, old_limits, room, {}, deadline));
   fault_point("qemu.resize.room");
   auto told = ask(id, {{"verb", "resize"}, {"cpus", size.cpus}, {"memory_bytes", size.memory_bytes}}, kPlugPatienceMs);

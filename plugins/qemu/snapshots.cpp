@@ -1,4 +1,5 @@
-// snapshot, restore, fork and rollback: folders with second names of a machine's disks (machine/machine_snapshot.hpp), and machines that go on
+// snapshot, restore, fork and rollback: folders with second names of a machine's disks (machine/machine_snapshot.hpp), and machines
+// that go on
 // from copies of them.
 
 #include <fcntl.h>
@@ -23,6 +24,7 @@ namespace {
 constexpr int kStateVersion = 1;
 /// A memory of 64 GiB is written in it at 100 MB/s.
 constexpr std::int64_t kKeepPatienceMs = 700'000;
+constexpr std::int64_t kPartingNs = 3'000'000'000;
 constexpr const char* kForkTag = "fork";
 /// Children that start at once: most of it is waiting for their memory.
 constexpr std::size_t kForkWorkers = 4;
@@ -40,7 +42,14 @@ Result<std::string> decode_snapshot(std::string_view text) {
 
 bool same_file(const std::string& a, const std::string& b) {
   struct stat first{}, second{};
-  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+      first.st_ino == second.st_ino;
+}
+
+/// Of one that didn't do what it was asked: it may be on its way out.
+bool goes_on(const ProcessRef& machine) {
+  const auto process = open_process(machine);
+  return process.ok() && !wait_process_end(process->get(), monotonic_now_ns() + kPartingNs);
 }
 
 json with_error(Result<json> made) { return made.ok() ? *std::move(made) : json{{"error", vmm::control_error(made.error())}}; }
@@ -71,11 +80,11 @@ Result<json> QemuBackend::restore(const Call& call, const json& request) {
 Status QemuBackend::bring_files(const MachineSnapshot& snapshot, const std::string& folder, const std::string& to) {
   const auto source = record_of(snapshot.config.sandbox);
   const std::string disk = disk_file(snapshot.config, 0);
-  if (source && !source->creating && same_file(source->state.vm_dir() + "/" + disk, folder + "/" + disk)) {
+  if (source && !source->creating && same_file(source->state.vm_dir + "/" + disk, folder + "/" + disk)) {
     // Somebody writes to these files: only they know when they are whole.
     auto copied = ask(snapshot.config.sandbox, {{"verb", "copy_files"}, {"folder", folder}, {"to", to}}, kKeepPatienceMs);
     if (copied.ok()) return {};
-    if (open_process(source->state.machine).ok()) return std::move(copied).error();
+    if (goes_on(source->state.machine)) return std::move(copied).error();
   }
   return copy_snapshot_files(snapshot, folder, to);
 }
@@ -86,22 +95,22 @@ Status QemuBackend::forget_snapshot(const std::string& snapshot_id) {
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, record] : records_) {
-      const std::string tag = record.state.vm_dir() + "/" + kTagsFolder + "/" + snapshot_id;
+      const std::string tag = record.state.vm_dir + "/" + kTagsFolder + "/" + snapshot_id;
       if (!record.creating && ::access(tag.c_str(), F_OK) == 0) holders.push_back(id);
     }
   }
   for (const auto& id : holders) {
     const auto record = record_of(id);
     auto told = ask(id, {{"verb", "forget_snapshot"}, {"tag", snapshot_id}}, kKeepPatienceMs);
-    if (!told.ok() && record && open_process(record->state.machine).ok()) return std::move(told).error();
+    if (!told.ok() && record && goes_on(record->state.machine)) return std::move(told).error();
   }
   return {};
 }
 
 Status QemuBackend::drop_fork(const std::string& id, const SandboxState& state) {
-  HARENA_TRY(UniqueFd folder, open_directory(AT_FDCWD, state.vm_dir()));
+  HARENA_TRY(UniqueFd folder, open_directory(AT_FDCWD, state.vm_dir));
   if (::faccessat(folder.get(), kForkTag, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-      ::access((state.vm_dir() + "/" + kTagsFolder + "/" + kForkTag).c_str(), F_OK) != 0) {
+      ::access((state.vm_dir + "/" + kTagsFolder + "/" + kForkTag).c_str(), F_OK) != 0) {
     return {};
   }
   HARENA_TRY_STATUS(remove_tree_at(folder.get(), kForkTag));
@@ -129,7 +138,7 @@ Result<json> QemuBackend::fork(const Call& call, std::string_view sandbox_id, co
   if (!record || record->creating) return unknown_sandbox(id);
   if (requests.empty()) return json::array();
   HARENA_TRY_STATUS(drop_fork(id, record->state));
-  const std::string folder = record->state.vm_dir() + "/" + kForkTag;
+  const std::string folder = record->state.vm_dir + "/" + kForkTag;
   if (::mkdir(folder.c_str(), 0700) != 0) return errno_error(errno, "making " + folder);
   auto frozen = ask(id, {{"verb", "snapshot"}, {"tag", kForkTag}, {"folder", folder}}, kKeepPatienceMs);
   fault_point("qemu.fork.frozen");

@@ -12,7 +12,9 @@ namespace {
 bool cpu_virtualises() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("flags")) return (line + " ").find(" vmx ") != std::string::npos || (line + " ").find(" svm ") != std::string::npos;
+    if (line.starts_with("flags")) {
+      return (line + " ").find(" vmx ") != std::string::npos || (line + " ").find(" svm ") != std::string::npos;
+    }
   }
   return false;
 }
@@ -25,7 +27,9 @@ Result<AcceleratorChoice> choose_accelerator(const std::string& wanted) {
   // A /dev/kvm without the CPU's flag is a paravirtual one, on which a stock kernel doesn't get through its boot.
   const std::string why = !device ? "/dev/kvm can't be opened" : !cpu_virtualises() ? "the CPU has neither vmx nor svm" : "";
   if (why.empty()) return AcceleratorChoice{Accelerator::kvm, "/dev/kvm and the CPU have it"};
-  if (wanted == "kvm") return make_error(ErrorCode::failed_precondition, "accelerator 'kvm': " + why + "; 'auto' or 'tcg' work here, slower");
+  if (wanted == "kvm") {
+    return make_error(ErrorCode::failed_precondition, "accelerator 'kvm': " + why + "; 'auto' or 'tcg' work here, slower");
+  }
   return AcceleratorChoice{Accelerator::tcg, why};
 }
 

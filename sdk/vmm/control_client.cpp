@@ -44,7 +44,8 @@ Result<pid_t> spawn(const std::string& program, const std::string& config, const
   const OwnSession session;
   char* argv[] = {const_cast<char*>(program.c_str()), const_cast<char*>("--config"), const_cast<char*>(config.c_str()), nullptr};
   const std::string fault = fault_variable();
-  char* environment[] = {const_cast<char*>("PATH=/usr/sbin:/usr/bin:/sbin:/bin"), fault.empty() ? nullptr : const_cast<char*>(fault.c_str()), nullptr};
+  char* environment[] = {const_cast<char*>("PATH=/usr/sbin:/usr/bin:/sbin:/bin"),
+      fault.empty() ? nullptr : const_cast<char*>(fault.c_str()), nullptr};
   pid_t pid = -1;
   const int failed = ::posix_spawn(&pid, program.c_str(), &actions, session.get(), argv, environment);
   posix_spawn_file_actions_destroy(&actions);
@@ -107,7 +108,9 @@ Result<StartedProcess> start_machine_process(const std::string& program, const s
 Result<json> ask_machine_process(const std::string& path, const json& request, std::int64_t patience_ms) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return make_error(ErrorCode::invalid_argument, "the path " + path + " is too long for a socket");
+  if (path.size() >= sizeof address.sun_path) {
+    return make_error(ErrorCode::invalid_argument, "the path " + path + " is too long for a socket");
+  }
   std::memcpy(address.sun_path, path.c_str(), path.size());
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket) return errno_error(errno, "socket");

@@ -36,7 +36,8 @@ TEST_F(ControlClient, AProcessGetsWhatItIsGivenAndNothingThatLeaked) {
   // As of a starter that forgot it: no CLOEXEC, right behind what is given, and far above.
   const UniqueFd near(::fcntl(leaked.get(), F_DUPFD, 5)), far(::fcntl(leaked.get(), F_DUPFD, 700));
   const std::string list = folder_ + "/list";
-  auto started = start_machine_process(program("ls -l /proc/$$/fd > $2; echo '{\"ok\": {}}' >&3\n"), list, {given.get()}, [] { return Status(); });
+  auto started = start_machine_process(program("ls -l /proc/$$/fd > $2; echo '{\"ok\": {}}' >&3\n"), list, {given.get()},
+      [] { return Status(); });
   ASSERT_TRUE(started.ok()) << started.error().message;
   ::waitpid(started->process.pid, nullptr, 0);
   std::ifstream file(list);

@@ -57,7 +57,8 @@ json control_error(const Error& error) {
 }
 
 Error error_of_control(const json& document) {
-  Error error = make_error(error_code_from_string(document.value("code", "")).value_or(ErrorCode::internal), document.value("message", "?"));
+  Error error = make_error(error_code_from_string(document.value("code", "")).value_or(ErrorCode::internal),
+      document.value("message", "?"));
   error.cause = cause_from_string(document.value("cause", "")).value_or(Cause::none);
   error.cause_detail = document.value("cause_detail", "");
   error.retry = retry_from_string(document.value("retry", "")).value_or(Retry::never);

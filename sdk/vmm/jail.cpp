@@ -27,7 +27,9 @@ constexpr unsigned long kReadOnly = MS_RDONLY | MS_NOSUID;
 constexpr int kAsideFd = kFirstPassedFd + static_cast<int>(kMostPassedFds);
 
 Status bind_mount(const std::string& from, const std::string& to, unsigned long flags) {
-  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0) return errno_error(errno, "binding " + from + " into a VMM's root");
+  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    return errno_error(errno, "binding " + from + " into a VMM's root");
+  }
   if (::mount(nullptr, to.c_str(), nullptr, MS_BIND | MS_REMOUNT | flags, nullptr) != 0) return errno_error(errno, "restricting " + to);
   return {};
 }
@@ -98,7 +100,9 @@ Status change_root(const std::string& root) {
   // pivot_root(".", "."): the old root lies over the new one and is taken away (pivot_root(2), "new_root and put_old may be the same").
   if (::syscall(SYS_pivot_root, ".", ".") != 0) return errno_error(errno, "pivot_root");
   if (::umount2(".", MNT_DETACH) != 0) return errno_error(errno, "leaving the host's root");
-  if (::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, nullptr) != 0) return errno_error(errno, "closing a VMM's root");
+  if (::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, nullptr) != 0) {
+    return errno_error(errno, "closing a VMM's root");
+  }
   return ::chdir("/") == 0 ? Status() : Status(errno_error(errno, "chdir"));
 }
 

@@ -17,7 +17,8 @@ struct Ending {
   Cause cause = Cause::infrastructure;
   std::string detail;
 };
-/// What it wrote down at its end (vm_dir/exit.json): a guest that powers itself off or panics was ended from inside, the agent's. `otherwise`
+/// What it wrote down at its end (vm_dir/exit.json): a guest that powers itself off or panics was ended from inside, the agent's.
+/// `otherwise`
 /// when it left nothing.
 Ending read_ending(const std::string& vm_dir, const std::string& otherwise);
 

@@ -68,7 +68,8 @@ Status fill(int file, std::int64_t size_bytes, std::int64_t l1_entries) {
 
 Status make_qcow2_overlay(const std::string& path, std::int64_t size_bytes) {
   if (size_bytes <= 0 || size_bytes % 512 != 0 || size_bytes > kMaxBytes) {
-    return make_error(ErrorCode::invalid_argument, "a disk of " + std::to_string(size_bytes) + " bytes: a multiple of 512 up to 8 TiB is right");
+    return make_error(ErrorCode::invalid_argument, "a disk of " + std::to_string(size_bytes) +
+        " bytes: a multiple of 512 up to 8 TiB is right");
   }
   const std::int64_t l1_entries = (size_bytes + kClusterBytes * kEntriesOfL2 - 1) / (kClusterBytes * kEntriesOfL2);
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -1,5 +1,6 @@
 #pragma once
-// An empty qcow2 overlay (version 3, docs/interop/qcow2.txt of QEMU): nothing allocated, so that every read goes to the parent that the VMM is
+// An empty qcow2 overlay (version 3, docs/interop/qcow2.txt of QEMU): nothing allocated, so that every read goes to the parent that
+// the VMM is
 // told of. The file itself names none: chains are lists of ours, and no path of this host is in a snapshot.
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #pragma once
-// QmpClient: QEMU's machine protocol (QMP, docs/interop/qmp-spec of QEMU) on a connected socket. Bounded in every direction: a QEMU that was
+// QmpClient: QEMU's machine protocol (QMP, docs/interop/qmp-spec of QEMU) on a connected socket. Bounded in every direction: a QEMU
+// that was
 // taken over by its guest can say anything here.
 //
 //   HARENA_TRY(auto qmp, QmpClient::start(loop, std::move(socket), deadline));      // greeting and qmp_capabilities

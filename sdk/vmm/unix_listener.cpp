@@ -13,7 +13,9 @@ namespace harena::vmm {
 Result<UniqueFd> listen_unix(const std::string& path, int type, int backlog) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return make_error(ErrorCode::invalid_argument, "the path " + path + " is too long for a socket (107 bytes)");
+  if (path.size() >= sizeof address.sun_path) {
+    return make_error(ErrorCode::invalid_argument, "the path " + path + " is too long for a socket (107 bytes)");
+  }
   std::memcpy(address.sun_path, path.c_str(), path.size());
   UniqueFd socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return errno_error(errno, "socket");

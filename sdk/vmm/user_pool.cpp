@@ -51,7 +51,8 @@ Result<std::uint32_t> UserPool::acquire() {
     HARENA_TRY(const bool mine, take(uid));
     if (mine) return uid;
   }
-  return infrastructure_error(ErrorCode::resource_exhausted, "uids", "all " + std::to_string(count_) + " users for machines are taken; configure 'uids'");
+  return infrastructure_error(ErrorCode::resource_exhausted, "uids", "all " + std::to_string(count_) +
+      " users for machines are taken; configure 'uids'");
 }
 
 Status UserPool::acquire_exactly(std::uint32_t uid) {
@@ -82,7 +83,10 @@ void UserPool::release(std::uint32_t uid) {
 Result<UniqueFd> hold_user(std::uint32_t uid, const std::string& file) {
   HARENA_TRY(UniqueFd locks, open_locks(file));
   HARENA_TRY(const bool held, lock_byte(locks.get(), F_RDLCK, uid));
-  if (!held) return infrastructure_error(ErrorCode::unavailable, "uids", "the user " + std::to_string(uid) + " is just being taken by another installation");
+  if (!held) {
+    return infrastructure_error(ErrorCode::unavailable, "uids", "the user " + std::to_string(uid) +
+        " is just being taken by another installation");
+  }
   return locks;
 }
 

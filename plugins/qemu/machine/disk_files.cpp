@@ -34,7 +34,8 @@ Status run_tool(const std::vector<std::string>& command) {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return infrastructure_error(ErrorCode::unavailable, "disk", command[0] + " failed (" + command[1] + "), status " + std::to_string(status));
+  return infrastructure_error(ErrorCode::unavailable, "disk", command[0] + " failed (" + command[1] + "), status " +
+      std::to_string(status));
 }
 
 Status make_raw_disk(const std::string& path, std::int64_t size_bytes) {
@@ -62,12 +63,14 @@ Status Machine::make_seed() {
   const std::string folder = config_.vm_dir + "/seed";
   if (::mkdir(folder.c_str(), 0700) != 0) return errno_error(errno, "making " + folder);
   const CloudInit& seed = config_.cloud_init;
-  const std::string meta = seed.meta_data.empty() ? "instance-id: " + config_.sandbox + "\nlocal-hostname: " + config_.sandbox + "\n" : seed.meta_data;
+  const std::string& id = config_.sandbox;
+  const std::string meta = seed.meta_data.empty() ? "instance-id: " + id + "\nlocal-hostname: " + id + "\n" : seed.meta_data;
   HARENA_TRY_STATUS(create_file_at(AT_FDCWD, folder + "/meta-data", meta, 0600));
   HARENA_TRY_STATUS(create_file_at(AT_FDCWD, folder + "/user-data", seed.user_data.empty() ? "#cloud-config\n{}\n" : seed.user_data, 0600));
   if (!seed.network_config.empty()) HARENA_TRY_STATUS(create_file_at(AT_FDCWD, folder + "/network-config", seed.network_config, 0600));
   // cloud-init's NoCloud: a file system with the label "cidata".
-  return run_tool({config_.iso_maker, "-quiet", "-output", config_.vm_dir + "/" + kSeedFile, "-volid", "cidata", "-joliet", "-rock", folder});
+  const std::string made = config_.vm_dir + "/" + kSeedFile;
+  return run_tool({config_.iso_maker, "-quiet", "-output", made, "-volid", "cidata", "-joliet", "-rock", folder});
 }
 
 }  // namespace harena::qemu

@@ -38,7 +38,8 @@ Status Machine::wait_until_taken(const std::string& id) {
     const auto changed = [&] { return qemu_->qmp().event_count(kAnswer) != seen || ended(); };
     if (loop_.run_until(changed, deadline, id).ok() && !ended()) continue;
     if (ended()) return why_ended();
-    return make_error(ErrorCode::failed_precondition, "the guest didn't take " + id + " within " + std::to_string(kTakePatienceNs / 1'000'000'000) +
+    return make_error(ErrorCode::failed_precondition, "the guest didn't take " + id + " within " +
+        std::to_string(kTakePatienceNs / 1'000'000'000) +
                                                           " s: its kernel has no ACPI hotplug, or isn't up");
   }
 }
@@ -77,9 +78,13 @@ Status Machine::check_size(std::int64_t memory_bytes) const {
   const std::int64_t now = config_.all_memory_bytes(), more = memory_bytes - now;
   if (more == 0) return {};
   const std::string is = "parameter 'memory' is " + std::to_string(memory_bytes) + " bytes; ";
-  if (more < 0) return make_error(ErrorCode::invalid_argument, is + "the guest has " + std::to_string(now) + ", which can't be taken from it; as much or more is right");
+  if (more < 0) {
+    return make_error(ErrorCode::invalid_argument, is + "the guest has " + std::to_string(now) +
+        ", which can't be taken from it; as much or more is right");
+  }
   if (memory_bytes > config_.max_memory_bytes) {
-    return make_error(ErrorCode::invalid_argument, is + "the machine was made for at most " + std::to_string(config_.max_memory_bytes) + " ('memory_max')");
+    return make_error(ErrorCode::invalid_argument, is + "the machine was made for at most " +
+        std::to_string(config_.max_memory_bytes) + " ('memory_max')");
   }
   if (more % kStepBytes != 0) {
     return make_error(ErrorCode::invalid_argument, is + "memory grows by multiples of 128 MiB, here from " + std::to_string(now));
@@ -89,7 +94,8 @@ Status Machine::check_size(std::int64_t memory_bytes) const {
 
 Result<json> Machine::resize(int cpus, std::int64_t memory_bytes) {
   if (cpus > config_.max_cpus) {
-    return make_error(ErrorCode::invalid_argument, "parameter 'cpu' needs " + std::to_string(cpus) + " CPUs; the machine was made for at most " +
+    return make_error(ErrorCode::invalid_argument, "parameter 'cpu' needs " + std::to_string(cpus) +
+        " CPUs; the machine was made for at most " +
                                                        std::to_string(config_.max_cpus) + " ('cpu_max')");
   }
   HARENA_TRY_STATUS(check_size(memory_bytes));
@@ -99,7 +105,9 @@ Result<json> Machine::resize(int cpus, std::int64_t memory_bytes) {
     return make_error(ErrorCode::failed_precondition, "the machine is paused; its guest takes CPUs and memory only while it runs");
   }
   // What an earlier attempt put in is waited for again.
-  for (std::size_t i = 0; runs && i < config_.plugged.size(); ++i) HARENA_TRY_STATUS(wait_until_taken(json::parse(config_.plugged[i].device).at("id")));
+  for (const auto& one : config_.plugged) {
+    if (runs) HARENA_TRY_STATUS(wait_until_taken(json::parse(one.device).at("id")));
+  }
   while (config_.all_cpus() < cpus) {
     HARENA_TRY_STATUS(plug_cpu());
     fault_point("qemu.machine.resize.cpu");

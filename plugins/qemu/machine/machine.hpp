@@ -34,7 +34,8 @@ class Machine {
   /// Copies the files of a snapshot that shares the machine's own, which stands still meanwhile, to the folder `to`.
   Result<json> copy_files(const std::string& folder, const std::string& to);
   /// Plugs in what is missing, one after the other, each until the guest has taken it (ACPI's _OST). Nothing is ever taken away:
-  /// fewer `cpus` are a success, less memory than there is an invalid_argument. failed_precondition: the guest doesn't take it, or stands still.
+  /// fewer `cpus` are a success, less memory than there is an invalid_argument. failed_precondition: the guest doesn't take it, or
+  /// stands still.
   Result<json> resize(int cpus, std::int64_t memory_bytes);
   /// Presses the power button (ACPI); a paused guest goes on first.
   Status power_down();

@@ -1,7 +1,6 @@
 #include "plugins/qemu/machine/machine_config.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace harena::qemu {
 
@@ -9,7 +8,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskConfig, image, qcow2, raw, size_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PluggedDevice, object, device, memory_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CloudInit, user_data, meta_data, network_config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineConfig, sandbox, run_dir, vm_dir, qemu, qemu_img, iso_maker, kvm, cpu_model, cpus,
-                                   max_cpus, memory_bytes, max_memory_bytes, plugged, uefi, firmware_code, firmware_vars, disks, iso, kernel, initramfs,
+                                   max_cpus, memory_bytes, max_memory_bytes, plugged, uefi, firmware_code, firmware_vars, disks,
+                                       iso, kernel, initramfs,
                                    command_line, display, has_cloud_init, cloud_init, uid, restore_tag, restore_vmm, restore_folder)
 
 int MachineConfig::all_cpus() const {
@@ -17,7 +17,9 @@ int MachineConfig::all_cpus() const {
 }
 
 std::int64_t MachineConfig::all_memory_bytes() const {
-  return std::accumulate(plugged.begin(), plugged.end(), memory_bytes, [](std::int64_t sum, const auto& one) { return sum + one.memory_bytes; });
+  std::int64_t sum = memory_bytes;
+  for (const auto& one : plugged) sum += one.memory_bytes;
+  return sum;
 }
 
 std::string disk_file(const MachineConfig& config, std::size_t number) {

@@ -1,8 +1,10 @@
 #pragma once
-// MachineSnapshot: what a snapshot of a full machine is on disk. A folder with second names (hard links) of the machine's own files, whose disks
+// MachineSnapshot: what a snapshot of a full machine is on disk. A folder with second names (hard links) of the machine's own
+// files, whose disks
 // hold the state under the tag, and snapshot.json, which is written last and says what machine it was.
 //
-// The machine goes on writing to the same disks, elsewhere in them; so these files may be read only while it stands still (Machine::copy_files)
+// The machine goes on writing to the same disks, elsewhere in them; so these files may be read only while it stands still
+// (Machine::copy_files)
 // or when it has ended.
 
 #include <cstdint>

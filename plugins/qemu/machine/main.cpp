@@ -74,7 +74,8 @@ Status Program::begin(const std::string& config_path) {
 
 Result<json> Program::power_off(std::int64_t grace_ms) {
   HARENA_TRY_STATUS(machine_->power_down());
-  const bool in_time = loop_->run_until([&] { return machine_->ended(); }, monotonic_now_ns() + grace_ms * 1'000'000, "the guest's end").ok();
+  const bool in_time = loop_->run_until([&] { return machine_->ended(); }, monotonic_now_ns() + grace_ms * 1'000'000,
+      "the guest's end").ok();
   leave_ = true;
   return json{{"in_time", in_time}};
 }

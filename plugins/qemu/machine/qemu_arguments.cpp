@@ -41,8 +41,8 @@ void Builder::machine() {
   add({"-accel", kvm ? "kvm" : "tcg,thread=multi,tb-size=" + std::to_string(kTranslationMiB), "-cpu", config_.cpu_model});
   add({"-smp", "cpus=" + std::to_string(config_.cpus) + ",maxcpus=" + std::to_string(config_.max_cpus)});
   const bool grows = config_.max_memory_bytes > config_.memory_bytes;
-  add({"-m", "size=" + std::to_string(config_.memory_bytes >> 20) + "M" +
-                 (grows ? ",slots=" + std::to_string(kMemorySlots) + ",maxmem=" + std::to_string(config_.max_memory_bytes >> 20) + "M" : "")});
+  const std::string room = ",slots=" + std::to_string(kMemorySlots) + ",maxmem=" + std::to_string(config_.max_memory_bytes >> 20) + "M";
+  add({"-m", "size=" + std::to_string(config_.memory_bytes >> 20) + "M" + (grows ? room : "")});
   add({"-nodefaults", "-no-user-config", "-no-reboot", "-name", "harena", "-nic", "none"});
   add({"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"});
 }
@@ -83,7 +83,8 @@ void Builder::disk(std::size_t number) {
   // The graph is spelled out: nothing that a file says about a parent of its own is followed.
   if (!disk.image.empty()) {
     node(file(name + "-base-file", fds_.bases[number], false));
-    json base = {{"driver", disk.qcow2 ? "qcow2" : "raw"}, {"file", name + "-base-file"}, {"node-name", name + "-base"}, {"read-only", true}};
+    json base = {{"driver", disk.qcow2 ? "qcow2" : "raw"}, {"file", name + "-base-file"}, {"node-name", name + "-base"},
+        {"read-only", true}};
     if (disk.qcow2) base["backing"] = nullptr;
     node(base);
   }
@@ -91,7 +92,8 @@ void Builder::disk(std::size_t number) {
   json top = {{"driver", disk.raw ? "raw" : "qcow2"}, {"file", name + "-file"}, {"node-name", name}, {"discard", "unmap"}};
   if (!disk.raw) top["backing"] = disk.image.empty() ? json(nullptr) : json(name + "-base");
   node(top);
-  add({"-device", "virtio-blk-pci,drive=" + name + ",serial=" + name + ",bootindex=" + std::to_string(kFirstDiskBootIndex + static_cast<int>(number))});
+  const std::string order = std::to_string(kFirstDiskBootIndex + static_cast<int>(number));
+  add({"-device", "virtio-blk-pci,drive=" + name + ",serial=" + name + ",bootindex=" + order});
 }
 
 void Builder::read_only_file(const std::string& name, int fd) {

@@ -26,7 +26,8 @@ struct QemuDescriptors {
 /// QEMU's names of what is written to, in the order of the disks; the firmware's variables are the last.
 std::vector<std::string> writable_nodes(const MachineConfig& config);
 
-/// argv without the program. A machine that goes on from a tag stands still at first. The first disk is always there: config.disks isn't empty.
+/// argv without the program. A machine that goes on from a tag stands still at first. The first disk is always there: config.disks
+/// isn't empty.
 std::vector<std::string> qemu_arguments(const MachineConfig& config, const QemuDescriptors& descriptors);
 
 }  // namespace harena::qemu

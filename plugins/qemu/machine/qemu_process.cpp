@@ -58,7 +58,9 @@ Status open_files(const MachineConfig& config, Launch& launch) {
   }
   HARENA_TRY_STATUS(launch.pass_file(config.iso, O_RDONLY | O_NOFOLLOW, launch.numbers.iso));
   HARENA_TRY_STATUS(launch.pass_file(config.firmware_code, O_RDONLY, launch.numbers.firmware_code));
-  if (!config.firmware_code.empty()) HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/" + kVariablesFile, O_RDWR, launch.numbers.firmware_vars));
+  if (!config.firmware_code.empty()) {
+    HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/" + kVariablesFile, O_RDWR, launch.numbers.firmware_vars));
+  }
   if (config.has_cloud_init) HARENA_TRY_STATUS(launch.pass_file(config.vm_dir + "/" + kSeedFile, O_RDONLY, launch.numbers.seed));
   return {};
 }
@@ -74,7 +76,8 @@ vmm::JailSpec jail_of(const MachineConfig& config, const std::vector<int>& group
 
 }  // namespace
 
-Result<std::unique_ptr<QemuProcess>> QemuProcess::start(vmm::EventLoop& loop, const MachineConfig& config, const std::vector<int>& group_files,
+Result<std::unique_ptr<QemuProcess>> QemuProcess::start(vmm::EventLoop& loop, const MachineConfig& config,
+    const std::vector<int>& group_files,
                                                         std::int64_t deadline_ns) {
   std::unique_ptr<QemuProcess> made(new QemuProcess());
   Launch launch;

@@ -54,7 +54,9 @@ Result<bool> Machine::running() {
   return told.value("running", false);
 }
 
-SnapshotJobs Machine::jobs() { return {loop_, qemu_->qmp(), writable_nodes(config_), kJobNs + config_.all_memory_bytes() * kSaveNsPerByte}; }
+SnapshotJobs Machine::jobs() {
+  return {loop_, qemu_->qmp(), writable_nodes(config_), kJobNs + config_.all_memory_bytes() * kSaveNsPerByte};
+}
 
 Status Machine::note_tag(const std::string& tag, const std::string& folder) const {
   const std::string tags = config_.vm_dir + "/" + kTagsFolder;
@@ -86,7 +88,8 @@ Status Machine::check_same_program() const {
   const std::string mine = "/proc/" + std::to_string(qemu_->pid()) + "/exe";
   const bool looked = ::stat(mine.c_str(), &runs) == 0 && ::stat(config_.qemu.c_str(), &there) == 0;
   if (looked && runs.st_dev == there.st_dev && runs.st_ino == there.st_ino) return {};
-  return make_error(ErrorCode::failed_precondition, config_.qemu + " isn't the QEMU any more that this machine was started with (an upgrade?), and "
+  return make_error(ErrorCode::failed_precondition, config_.qemu +
+      " isn't the QEMU any more that this machine was started with (an upgrade?), and "
                                                                    "may not read its state");
 }
 

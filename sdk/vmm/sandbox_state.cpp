@@ -1,6 +1,6 @@
-#include "plugins/microvm/sandbox_state.hpp"
+#include "sdk/vmm/sandbox_state.hpp"
 
-namespace harena::microvm {
+namespace harena::vmm {
 
 using nlohmann::json;
 
@@ -30,4 +30,4 @@ Result<SandboxState> SandboxState::decode(std::string_view text) {
   }
 }
 
-}  // namespace harena::microvm
+}  // namespace harena::vmm
