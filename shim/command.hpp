@@ -141,6 +141,9 @@ class Command : public std::enable_shared_from_this<Command> {
   static Counts count(const SandboxCounters& counters);
   EndFacts facts_of(const Death& death, const Counts& now) const;
   Counts before_;
+  bool memory_was_full() const;
+  bool killed_before_exec() const;
+  Error why_not_started(bool never_born) const;
 
   std::optional<ProcessSet> group_;
   /// -1 before its birth is known and from its death on; nobody else waits for it, so in between the number is its own.
@@ -148,6 +151,7 @@ class Command : public std::enable_shared_from_this<Command> {
   /// The spawner hasn't said yet which process it is.
   bool unborn_ = false;
   std::int64_t inner_pid_ = 0;
+  bool died_before_exec_ = false;
   UniqueFd report_;
   UniqueFd pty_;
   /// stdin_data until there is where to feed it.

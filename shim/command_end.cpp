@@ -42,6 +42,7 @@ void Command::arm_quiet_timer() {
 
 void Command::on_main_death(const Death& death) {
   auto self = shared_from_this();
+  died_before_exec_ = death.before_exec;
   if (state_ == CommandState::starting && report_) read_reports();
   child_ = -1;
   host_.loop.cancel(timeout_timer_);
@@ -79,6 +80,8 @@ EndFacts Command::facts_of(const Death& death, const Counts& now) const {
   facts.sandbox_ending = host_.owner.sandbox_ending() || host_.sandbox.init_is_dying();
   facts.oom_kills = std::min(now.oom_kills - before_.oom_kills, host_.owner.unexplained_oom_kills());
   facts.memory_limit_hit = now.memory_limit_hits > before_.memory_limit_hits || host_.sandbox.counters().swap_limit_was_reached();
+  // The kernel counted it where the spawner lives (memory_was_full).
+  if (death.before_exec && facts.memory_limit_hit) facts.oom_kills = std::max<std::uint64_t>(facts.oom_kills, 1);
   facts.disk_full = disk_may_matter(death.status) && host_.sandbox.disk_is_full();
   return facts;
 }
@@ -88,7 +91,8 @@ session::ExitStatus Command::describe_death(const Death& death) const {
   auto facts = facts_of(death, now);
   auto verdict = judge_end(facts);
   bool by_oom = verdict.cause == ExitCause::oom || verdict.detail == "host_memory";
-  if (by_oom) host_.owner.explained_by_oom();
+  // One before its exec was mostly counted elsewhere: a count that rose meanwhile explains another's end.
+  if (by_oom && !death.before_exec) host_.owner.explained_by_oom();
   session::ExitStatus status;
   bool signalled = WIFSIGNALED(death.status);
   status.code = signalled ? -1 : WEXITSTATUS(death.status);

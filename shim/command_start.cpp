@@ -136,6 +136,7 @@ void Command::read_reports() {
 Error Command::explain(std::string_view failed) const {
   auto failure = decode_failure(failed);
   if (!failure) return failure.error();
+  if (failure->step == StartStep::enter) return host_.sandbox.entering_failed(failure->error_number);
   const auto path = search_path(host_.sandbox, request_, make_environment(host_.sandbox, request_, Identity{}));
   const auto program = request_.shell.empty() ? request_.argv.front() : shell_of(host_.sandbox, request_);
   return explain_failure(*failure, request_.cwd, program, path);
@@ -174,19 +175,35 @@ void Command::on_channel_closed() {
   if (failure_ && never_born) return remove_group_when_empty();
   if (failure_) return;
   // Even if it runs already: nobody could tell its end.
-  if (inner_pid_ != 0 && !never_born) return on_running();
+  if (inner_pid_ != 0 && !never_born && !killed_before_exec()) return on_running();
+  on_spawn_failed(why_not_started(never_born));
+  if (never_born) remove_group_when_empty();
+}
+
+bool Command::killed_before_exec() const { return died_before_exec_ || (child_ > 0 && host_.reaper.died_before_exec(child_)); }
+
+/// A light child has the spawner's memory. When the sandbox's is full and the OOM killer takes such a child, it takes the spawner along, and
+/// counts the kill where the spawner lives: only the limit that was hit is the sandbox's to see.
+bool Command::memory_was_full() const {
+  const auto now = count(host_.sandbox.counters());
+  return now.oom_kills > before_.oom_kills || now.memory_limit_hits > before_.memory_limit_hits ||
+         host_.sandbox.counters().swap_limit_was_reached();
+}
+
+Error Command::why_not_started(bool never_born) const {
   constexpr auto kKilled = "the new process was killed before it could run its command";
   constexpr auto kNeverMade = "the process that starts commands died with this one in hand";
-  if (never_born) {
-    on_spawn_failed(infrastructure_error(ErrorCode::unavailable, "shim", kNeverMade));
-  } else if (kill_cause_) {
+  if (kill_cause_ && !never_born) {
     auto why = std::string(session::to_string(*kill_cause_));
-    on_spawn_failed(make_error(ErrorCode::aborted, "command '" + id_ + "' was ended (" + why + ") while it was being started"));
-  } else {
-    bool by_oom = host_.sandbox.counters().oom_kills() > before_.oom_kills;
-    on_spawn_failed(by_oom ? memory_error() : make_error(ErrorCode::unavailable, kKilled));
+    return make_error(ErrorCode::aborted, "command '" + id_ + "' was ended (" + why + ") while it was being started");
   }
-  if (never_born) remove_group_when_empty();
+  if (host_.sandbox.init_is_dying()) return host_.sandbox.entering_failed(ESRCH);
+  if (memory_was_full()) return memory_error();
+  if (!never_born) return make_error(ErrorCode::unavailable, kKilled);
+  auto lost = infrastructure_error(ErrorCode::unavailable, "shim", kNeverMade);
+  // It says its pid before it runs anything: one that has may have run for a moment.
+  lost.retry = inner_pid_ == 0 ? Retry::same_node : Retry::never;
+  return lost;
 }
 
 void Command::shorten_request() {

@@ -29,6 +29,11 @@ bool makes_names(session::FrameType type) {
   return type == session::FrameType::file_write || type == session::FrameType::file_archive_write;
 }
 
+bool one_answer(session::FrameType type) {
+  using session::FrameType;
+  return type != FrameType::file_read && type != FrameType::file_archive_read && type != FrameType::file_list && type != FrameType::file_watch;
+}
+
 /// The kernel's buffer for what a worker sends: fewer turns between two processes for a transfer in bulk.
 void widen(int socket) {
   constexpr int kBulkBytes = 1 << 20;
@@ -36,7 +41,7 @@ void widen(int socket) {
 }
 
 Error out_of_memory() {
-  Error error = make_error(ErrorCode::resource_exhausted, "the sandbox's memory limit ended the transfer");
+  Error error = make_error(ErrorCode::resource_exhausted, "the sandbox's memory limit ended the file operation");
   error.cause = Cause::limit;
   error.cause_detail = "memory";
   return error;
@@ -80,7 +85,7 @@ Status FileOperation::fork_worker(session::FrameType type, std::string_view payl
   if (makes_names(type)) {
     HARENA_TRY(leftovers, Leftovers::create(connection_.loop()));
   }
-  takes_upload_ = makes_names(type);
+  answers_once_ = one_answer(type);
   oom_kills_before_ = sandbox.counters().oom_kills();
   widen(connection_.socket());
   UniqueFd leaf = file_leaf(sandbox);
@@ -110,9 +115,10 @@ void FileOperation::on_worker_death(const Death& death) {
   worker_.reset();
   bool in_order = WIFEXITED(death.status) && WEXITSTATUS(death.status) == 0;
   if (in_order) return connection_.take_back();
-  // While it took an upload it sent whole frames or none, so another may follow; in a download the client sees the end alone.
+  // One that has a single answer to give, at its end, sent it whole or not at all, so another may follow; in a stream the client sees
+  // the end alone.
   bool starved = WIFSIGNALED(death.status) && connection_.server().sandbox().counters().oom_kills() > oom_kills_before_;
-  if (!starved || !takes_upload_) return connection_.close();
+  if (!starved || !answers_once_) return connection_.close();
   auto& connection = connection_;
   connection.take_back();
   connection.fail_and_close(out_of_memory());

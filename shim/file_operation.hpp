@@ -28,7 +28,7 @@ class FileOperation : public Operation {
   std::shared_ptr<Child> worker_;
   EventLoop::Id timer_ = 0;
   std::uint64_t oom_kills_before_ = 0;
-  bool takes_upload_ = false;
+  bool answers_once_ = false;
 };
 
 }  // namespace harena::shim

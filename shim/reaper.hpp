@@ -15,6 +15,8 @@ struct Death {
   /// As of wait(2).
   int status = 0;
   rusage usage{};
+  /// Killed before it ran a program of its own.
+  bool before_exec = false;
 };
 
 class Reaper {
@@ -30,6 +32,8 @@ class Reaper {
   void expect() { ++expected_; }
   /// Its pid is known (on_death was called), or there is none.
   void settled();
+  /// Whether this child is dead, and waits to be reaped, as one that was killed before its exec.
+  bool died_before_exec(pid_t pid) const;
   /// Drops all callbacks: what they hold must not outlive its owner.
   void forget_all() { callbacks_.clear(); }
 
@@ -39,6 +43,7 @@ class Reaper {
 
   EventLoop& loop_;
   UniqueFd signals_;
+  UniqueFd proc_;
   EventLoop::Id watch_ = 0;
   std::unordered_map<pid_t, Callback> callbacks_;
   std::unordered_map<pid_t, Death> unclaimed_;

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "shim/process_flags.hpp"
 #include "shim/start_failure.hpp"
 
 namespace harena::shim {
@@ -207,9 +208,16 @@ bool Sandbox::disk_is_full() const {
          (info.f_files > 0 && info.f_ffree == 0);
 }
 
+Error Sandbox::entering_failed(int number) const {
+  if (!init_is_dying()) return errno_error(number, "entering the sandbox");
+  auto ending = make_error(ErrorCode::unavailable, "the sandbox's first process has ended, and so does the sandbox");
+  ending.retry = Retry::same_node;
+  return ending;
+}
+
 Status Sandbox::enter_all(const FilterKey& key) const {
   if (namespace_flags_ == 0) return {};
-  if (key.setns(init_pidfd_.get(), namespace_flags_) != 0) return errno_error(errno, "entering the sandbox");
+  if (key.setns(init_pidfd_.get(), namespace_flags_) != 0) return entering_failed(errno);
   return {};
 }
 
@@ -229,7 +237,7 @@ Entrance Sandbox::entrance() const {
 
 Status Sandbox::enter_for_files() const {
   if (file_namespace_flags_ == 0) return {};
-  if (::setns(init_pidfd_.get(), file_namespace_flags_) != 0) return errno_error(errno, "entering the sandbox");
+  if (::setns(init_pidfd_.get(), file_namespace_flags_) != 0) return entering_failed(errno);
   return {};
 }
 
@@ -280,16 +288,8 @@ void Sandbox::restore_process_defaults() const {
 
 bool Sandbox::init_is_dying() const {
   if (!has_namespaces()) return false;
-  UniqueFd fd(open_at(host_proc_.get(), std::to_string(options_.init_pid) + "/stat", O_RDONLY));
-  if (!fd) return true;
-  std::string text = read_small_file(fd.get());
-  auto end = text.rfind(')');
-  if (end == std::string::npos || end + 2 >= text.size()) return true;
-  // Fields behind the name: state, ppid, pgrp, session, tty, tpgid, flags; PF_EXITING is 4.
-  char state = text[end + 2];
-  unsigned long flags = 0;
-  if (std::sscanf(text.c_str() + end + 3, "%*d %*d %*d %*d %*d %lu", &flags) != 1) return true;
-  return state == 'Z' || state == 'X' || (flags & 4) != 0;
+  const auto init = process_flags(host_proc_.get(), options_.init_pid);
+  return !init || init->state == 'Z' || init->state == 'X' || init->exiting;
 }
 
 }  // namespace harena::shim

@@ -85,6 +85,9 @@ class Sandbox {
   bool disk_is_full() const;
   /// The init is dead or dying: what dies now dies of that.
   bool init_is_dying() const;
+  /// Why a process couldn't get in, or be born inside. Behind the init's death it isn't the request's fault, nor news of the sandbox's
+  /// content: unavailable (same_node), until the shim itself has seen the death.
+  Error entering_failed(int number) const;
 
  private:
   Options options_;

@@ -27,7 +27,9 @@ enum Flag : unsigned char { kHasInput = 1, kHasOutputs = 2, kHasCgroup = 4, kIsF
 
 Error lost() {
   constexpr auto kText = "the process that starts commands is gone; it is being started again";
-  return infrastructure_error(ErrorCode::unavailable, "shim", kText);
+  auto error = infrastructure_error(ErrorCode::unavailable, "shim", kText);
+  error.retry = Retry::same_node;
+  return error;
 }
 
 Result<UniqueFd> as_file(std::string_view bytes) {
@@ -104,6 +106,7 @@ bool receive_order(int socket, ReceivedOrder& order) {
 
 /// EAGAIN is the sandbox's limit only if that is full: else the machine has no room.
 Error explain(const Sandbox& sandbox, Error error) {
+  if (sandbox.init_is_dying()) return sandbox.entering_failed(ESRCH);
   if (error.cause != Cause::limit || sandbox.counters().pids_full()) return error;
   return infrastructure_error(ErrorCode::resource_exhausted, "processes", "the machine has no room for another process");
 }
@@ -193,15 +196,19 @@ Status Spawner::start() {
 
 void Spawner::watch(Reaper& reaper) {
   reaper_ = &reaper;
-  reaper.on_death(process_.pid, [this, &reaper](const Death&) {
-    process_ = {};
-    socket_.reset();
-    if (start()) watch(reaper);
+  reaper.on_death(process_.pid, [this, pid = process_.pid](const Death&) {
+    if (pid == process_.pid) replace();
   });
 }
 
+void Spawner::replace() {
+  process_ = {};
+  socket_.reset();
+  if (start()) watch(*reaper_);
+}
+
 Status Spawner::spawn(const session::StartRequest& request, const SpawnOrder& order) {
-  if (!socket_ && reaper_ != nullptr && start()) watch(*reaper_);
+  if (!socket_ && reaper_ != nullptr) replace();
   if (!socket_) return lost();
   std::vector<int> fds = {order.channel};
   unsigned char flags = 0;
@@ -224,7 +231,10 @@ Status Spawner::spawn(const session::StartRequest& request, const SpawnOrder& or
   std::string prefix(kPrefixBytes, '\0');
   session::put_u64(prefix.data(), order.mark);
   prefix[8] = static_cast<char>(flags);
-  if (!send_order(socket_.get(), prefix, body, fds)) return lost();
+  if (send_order(socket_.get(), prefix, body, fds)) return {};
+  // It has died, and nothing took the order.
+  if (reaper_ != nullptr) replace();
+  if (!socket_ || !send_order(socket_.get(), prefix, body, fds)) return lost();
   return {};
 }
 

@@ -39,10 +39,13 @@ class Spawner {
   /// Starts another when it dies (somebody killed it), or at the next order if that failed. Orders that it held fail: their
   /// channels close.
   void watch(Reaper& reaper);
-  /// Returns when the order is on its way; descriptors are borrowed. unavailable (infrastructure) without a spawner.
+  /// Returns when the order is on its way; descriptors are borrowed. One whose death wasn't seen yet is replaced. unavailable
+  /// (infrastructure) without a spawner.
   Status spawn(const session::StartRequest& request, const SpawnOrder& order);
 
  private:
+  void replace();
+
   const Sandbox& sandbox_;
   UniqueFd socket_;
   Child process_;

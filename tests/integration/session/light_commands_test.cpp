@@ -4,6 +4,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <thread>
+
 #include "shim/light_child.hpp"
 #include "tests/integration/session/namespace_fixture.hpp"
 
@@ -32,6 +34,12 @@ class LightCommands : public NamespaceTest {
       if (map >> inside >> outside && outside == kOutsideId) return child;
     }
     return -1;
+  }
+  static bool is_zombie(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto name_end = text.rfind(')');
+    return name_end == std::string::npos || text.compare(name_end, 3, ") Z") == 0;
   }
   void freeze(const char* value) {
     auto group = box->tree().open_sandbox("box");
@@ -107,6 +115,35 @@ TEST_F(LightCommands, ThoseThatAreHeldUpHoldUpNobody) {
   freeze("0");
   io.run();
   EXPECT_EQ(seven, kCommands);
+}
+
+TEST_F(LightCommands, WhatIsAskedBehindTheInitsDeathIsNotTheRequestsFault) {
+  for (const bool copied : {false, true}) {
+    HARENA_MAKE_SANDBOX();
+    ASSERT_EQ(must_run(argv({"true"})).exit.code, 0);
+    const pid_t dying = init();
+    ASSERT_GT(dying, 0);
+    // The shim sees the request and the death in one turn.
+    ASSERT_EQ(::kill(box->pid(), SIGSTOP), 0);
+    ASSERT_EQ(::kill(dying, SIGKILL), 0);
+    while (!is_zombie(dying)) std::this_thread::yield();
+    std::optional<Error> error;
+    auto ask = [&]() -> http::Task<void> {
+      auto request = argv({"true"});
+      if (copied) request = by_copy(std::move(request));
+      auto result = co_await run(*client, request);
+      if (!result) error = result.error();
+    };
+    io.restart();
+    boost::asio::co_spawn(io, ask(), boost::asio::detached);
+    io.poll();
+    ASSERT_EQ(::kill(box->pid(), SIGCONT), 0);
+    io.run();
+    ASSERT_TRUE(error) << "it ran in a sandbox without an init";
+    EXPECT_EQ(error->code, ErrorCode::unavailable) << error->describe();
+    EXPECT_EQ(error->retry, Retry::same_node) << error->describe();
+    box.reset();
+  }
 }
 
 }  // namespace
