@@ -100,7 +100,7 @@ Status offer_script(const std::string& text) {
 Result<std::vector<std::string>> arguments(const Sandbox& sandbox, const StartRequest& request) {
   if (request.shell.empty()) return request.argv;
   const std::string shell = shell_of(sandbox, request);
-  if (request.shell.size() <= kMaxInlineShellBytes) return std::vector<std::string>{shell, "-c", request.shell};
+  if (request.shell.size() <= kMaxInlineShellBytes) return shell_words(sandbox, request);
   HARENA_TRY_STATUS(offer_script(request.shell));
   return std::vector<std::string>{shell, "-c", ". /proc/self/fd/" + std::to_string(kScriptFd), "sh"};
 }

@@ -1,6 +1,7 @@
 #include "shim/command_plan.hpp"
 
-#include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "sdk/base/text.hpp"
 
@@ -12,38 +13,43 @@ namespace {
 
 constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
-
-void set_variable(Variables& all, const std::string& name, const std::string& value) {
-  auto it = std::find_if(all.begin(), all.end(), [&](const auto& v) { return v.first == name; });
-  if (it == all.end()) {
-    all.emplace_back(name, value);
-  } else {
-    it->second = value;
+/// Lines in the order in which their names came first; a later value takes the place of an earlier one.
+class Variables {
+ public:
+  void set(const std::string& name, const std::string& value) {
+    const auto [place, is_new] = places_.try_emplace(name, lines_.size());
+    if (is_new) lines_.emplace_back();
+    lines_[place->second] = name + "=" + value;
   }
-}
+  Environment take() { return std::move(lines_); }
 
-Variables inherited(const Sandbox& sandbox, const StartRequest& request, const Identity& identity) {
-  // Not even HOME: the agent wrote /etc/passwd.
-  if (request.trusted_tools) return {{"PATH", sandbox.options().tools}, {"HOME", "/"}};
-  if (request.replace_env) return {};
-  Variables all = {{"PATH", std::string(kDefaultPath)}};
-  for (const auto& [name, value] : sandbox.options().environment) set_variable(all, name, value);
-  set_variable(all, "HOME", identity.home);
-  set_variable(all, "USER", identity.name);
-  set_variable(all, "LOGNAME", identity.name);
-  if (request.pty) set_variable(all, "TERM", "xterm-256color");
-  return all;
+ private:
+  std::unordered_map<std::string, std::size_t> places_;
+  Environment lines_;
+};
+
+void add_inherited(Variables& all, const Sandbox& sandbox, const StartRequest& request, const Identity& identity) {
+  if (request.trusted_tools) {
+    // Not even HOME: the agent wrote /etc/passwd.
+    all.set("PATH", sandbox.options().tools);
+    return all.set("HOME", "/");
+  }
+  if (request.replace_env) return;
+  all.set("PATH", std::string(kDefaultPath));
+  for (const auto& [name, value] : sandbox.options().environment) all.set(name, value);
+  all.set("HOME", identity.home);
+  all.set("USER", identity.name);
+  all.set("LOGNAME", identity.name);
+  if (request.pty) all.set("TERM", "xterm-256color");
 }
 
 }  // namespace
 
 Environment make_environment(const Sandbox& sandbox, const StartRequest& request, const Identity& identity) {
-  Variables all = inherited(sandbox, request, identity);
-  for (const auto& [name, value] : request.env) set_variable(all, name, value);
-  Environment lines;
-  for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
-  return lines;
+  Variables all;
+  add_inherited(all, sandbox, request, identity);
+  for (const auto& [name, value] : request.env) all.set(name, value);
+  return all.take();
 }
 
 std::string search_path(const Sandbox& sandbox, const StartRequest& request, const Environment& environment) {
@@ -56,6 +62,14 @@ std::string search_path(const Sandbox& sandbox, const StartRequest& request, con
 
 std::string shell_of(const Sandbox& sandbox, const StartRequest& request) {
   return request.trusted_tools ? sandbox.options().tools + "/sh" : "/bin/sh";
+}
+
+std::vector<std::string> shell_words(const Sandbox& sandbox, const StartRequest& request) {
+  std::vector<std::string> words = {shell_of(sandbox, request), "-c"};
+  // Else the shell would take it for options.
+  if (request.shell.front() == '-' || request.shell.front() == '+') words.emplace_back("--");
+  words.push_back(request.shell);
+  return words;
 }
 
 std::vector<std::string> executables(const std::string& program, const std::string& path) {

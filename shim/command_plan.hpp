@@ -20,6 +20,9 @@ std::string search_path(const Sandbox& sandbox, const session::StartRequest& req
 /// The shell of a shell text.
 std::string shell_of(const Sandbox& sandbox, const session::StartRequest& request);
 
+/// Its arguments, shell first. Precondition: the text isn't empty.
+std::vector<std::string> shell_words(const Sandbox& sandbox, const session::StartRequest& request);
+
 /// What execve(2) is tried on, in this order.
 std::vector<std::string> executables(const std::string& program, const std::string& path);
 

@@ -26,6 +26,12 @@ Status check_mode(std::uint32_t mode) {
   return {};
 }
 
+Error no_such_ids(const Identity& owner) {
+  return make_error(ErrorCode::invalid_argument,
+                    "user " + std::to_string(owner.uid) + " or group " + std::to_string(owner.gid) +
+                        " isn't an id of this sandbox; which are is in its /proc/self/uid_map and gid_map");
+}
+
 }  // namespace
 
 Result<std::string> stat_file(const FileTree& tree, WorkerChannel&, const session::FilePathRequest& request) {
@@ -89,7 +95,10 @@ Result<std::string> change_owner(const FileTree& tree, WorkerChannel&, const ses
   if (request.owner.empty()) return make_error(ErrorCode::invalid_argument, "owner is empty: 'user', 'user:group' or numbers");
   HARENA_TRY(auto owner, resolve_user(request.owner, {}));
   HARENA_TRY(auto found, tree.find(request.path, Links::dont_follow));
-  if (::fchownat(found.get(), "", owner.uid, owner.gid, AT_EMPTY_PATH) != 0) return file_error(errno, "owner of '" + request.path + "'");
+  if (::fchownat(found.get(), "", owner.uid, owner.gid, AT_EMPTY_PATH) != 0) {
+    if (errno == EINVAL) return no_such_ids(owner);
+    return file_error(errno, "owner of '" + request.path + "'");
+  }
   return stat_reply(tree, request.path, Links::dont_follow);
 }
 

@@ -63,6 +63,10 @@ Error file_error(int errno_value, const std::string& what) {
       error.cause_detail = "disk";
       break;
     case ETXTBSY: case EMLINK: case EFBIG: error.code = ErrorCode::failed_precondition; break;
+    case ENOTDIR:
+      error.cause = Cause::agent;
+      error.cause_detail = "not_a_directory";
+      break;
     case EAGAIN: case ESTALE: error.code = ErrorCode::aborted; break;
     default: break;
   }
@@ -103,6 +107,7 @@ Result<session::FileStat> seen_stat_of(int o_path_fd, std::string path) {
 
 Error not_regular(const std::string& path, mode_t mode) {
   auto type = std::string(session::to_string(type_of(mode)));
+  if (S_ISCHR(mode) || S_ISBLK(mode)) type += " device";
   return make_error(ErrorCode::failed_precondition, "'" + path + "' is a " + type + ", not a regular file");
 }
 

@@ -73,7 +73,7 @@ LightPlan LightChildren::plan_of(const session::StartRequest& request) const {
   LightPlan plan;
   const Identity root;
   plan.environment = make_environment(sandbox_, request, root);
-  plan.arguments = request.shell.empty() ? request.argv : std::vector<std::string>{shell_of(sandbox_, request), "-c", request.shell};
+  plan.arguments = request.shell.empty() ? request.argv : shell_words(sandbox_, request);
   plan.files = executables(plan.arguments.front(), search_path(sandbox_, request, plan.environment));
   plan.home = request.trusted_tools ? "/" : root.home;
   if (!request.cwd.empty()) plan.cwd = request.cwd;

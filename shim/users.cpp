@@ -16,6 +16,9 @@
 namespace harena::shim {
 namespace {
 
+/// NGROUPS_MAX of <linux/limits.h>, which takes other names along.
+constexpr std::size_t kMaxGroups = 65536;
+
 /// The lines of a colon-separated database; empty when there is no such regular file.
 std::vector<std::vector<std::string>> read_database(const char* path) {
   struct stat before{}, after{};
@@ -82,6 +85,28 @@ Result<Identity> find_user(std::string_view name) {
   return Identity{*uid, 0, {0}, std::string(name), "/"};
 }
 
+/// What a change of ids failed by; `what`: "user 99999". The ids of a sandbox are those of its user namespace.
+Error change_error(int number, const std::string& what) {
+  if (number != EINVAL) return errno_error(number, "becoming " + what);
+  return make_error(ErrorCode::invalid_argument, what + " isn't an id of this sandbox; which are is in its /proc/self/uid_map and gid_map");
+}
+
+std::string listed(const std::vector<gid_t>& groups) {
+  constexpr std::size_t kShown = 16;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(groups.size(), kShown); ++i) text += (i > 0 ? ", " : "") + std::to_string(groups[i]);
+  return groups.size() > kShown ? text + ", ..." : text;
+}
+
+Status take_groups(const std::vector<gid_t>& groups) {
+  if (groups.size() > kMaxGroups) {
+    return make_error(ErrorCode::invalid_argument,
+                      std::to_string(groups.size()) + " groups: at most " + std::to_string(kMaxGroups) + ", the process's own included");
+  }
+  if (::setgroups(groups.size(), groups.data()) == 0) return {};
+  return errno == EINVAL ? change_error(EINVAL, "one of the groups " + listed(groups)) : errno_error(errno, "setgroups");
+}
+
 }  // namespace
 
 Result<Identity> resolve_user(std::string_view user, const std::vector<std::string>& groups) {
@@ -110,12 +135,12 @@ Status become(const Identity& identity) {
     bool already = errno == EPERM && ::geteuid() == identity.uid && ::getegid() == identity.gid;
     return already ? ok_status() : errno_error(errno, "becoming root of the sandbox");
   }
-  if (::setgroups(identity.groups.size(), identity.groups.data()) != 0) return errno_error(errno, "setgroups");
+  HARENA_TRY_STATUS(take_groups(identity.groups));
   if (::setresgid(identity.gid, identity.gid, identity.gid) != 0) {
-    return errno_error(errno, "becoming group " + std::to_string(identity.gid));
+    return change_error(errno, "group " + std::to_string(identity.gid));
   }
   if (::setresuid(identity.uid, identity.uid, identity.uid) != 0) {
-    return errno_error(errno, "becoming user " + std::to_string(identity.uid));
+    return change_error(errno, "user " + std::to_string(identity.uid));
   }
   return {};
 }

@@ -48,6 +48,13 @@ def test_arguments_are_byte_exact(box):
     assert result["stdout"] == "".join(w + "\n" for w in words)
 
 
+def test_a_script_that_looks_like_an_option_is_a_script(box):
+    for text in ("-n", "--version", "-c 'echo no'", "+x"):
+        for how in ({}, {"user": "user"}):
+            result = box.run(text, **how)
+            assert result["exit"]["code"] == 127 and "not found" in result["stderr"], (text, result)
+
+
 def test_script_of_two_megabytes(box):
     """Over what execve(2) takes as one argument; comments, functions and data in it, and the exit of its last line."""
     lines = [f": {n:060d} '\\'' # snow ☃" for n in range(25_000)]

@@ -42,6 +42,27 @@ def test_arguments_too_long(box):
     assert error.code == "invalid_argument" and "128 KiB" in error.message
 
 
+def test_environment_of_many_variables(box):
+    """What fits arrives, what doesn't is said at once, and neither keeps other commands waiting."""
+    fits = {f"V{n}": "x" * 200 for n in range(4_000)}
+    assert box.run("env | grep -c ^V", env=fits)["stdout"] == "4000\n"
+    error = refused(box.start, argv=["true"], env={f"V{n}": "x" * 200 for n in range(20_000)})
+    assert error.code == "invalid_argument" and "too long for execve" in error.message
+
+
+@pytest.mark.parametrize("body, said", [
+    ({"user": "99999"}, "user 99999"), ({"user": "root:99999"}, "99999"), ({"groups": ["5", "99999"]}, "0, 5, 99999"),
+    ({"groups": [str(n) for n in range(70_000)]}, "at most 65536")])
+def test_ids_that_the_sandbox_has_not(box, body, said):
+    error = refused(box.start, argv=["true"], **body)
+    assert error.code == "invalid_argument" and said in error.message, error.message
+
+
+def test_a_body_over_its_limit_says_where_the_rest_belongs(box):
+    error = refused(box.start, argv=["cat"], stdin_data="x" * (17 << 20))
+    assert error.code == "resource_exhausted" and "16777216" in error.message and "stdin" in error.message
+
+
 def test_process_limit(make_box):
     """The sandbox's own limit, named; and what runs already goes on."""
     box = make_box(pids=8)
@@ -161,7 +182,7 @@ def test_bad_sizes(box, body, said):
 
 @pytest.mark.parametrize("query, code, said", [
     ("stdout_offset=-1", "invalid_argument", "stdout_offset"), ("stderr_offset=x", "invalid_argument", "stderr_offset"),
-    ("stdout_ofset=1", "invalid_argument", "stdout_offset"), ("follow=maybe", "invalid_argument", "true or false"),
+    ("stdout_ofset=1", "invalid_argument", "stdout_offset"), ("stdout_offset=0&stdout_offset=1", "invalid_argument", "more than once"), ("follow=maybe", "invalid_argument", "true or false"),
     ("stdout_offset=99", "out_of_range", "99"), ("stderr_offset=99999999999999999999", "invalid_argument", "stderr_offset")])
 def test_bad_output_queries(box, query, code, said):
     command = box.run("echo hi")["id"]

@@ -196,6 +196,21 @@ def test_never_a_fifo_socket_or_device(files, path):
         assert answer.status_code == 409 and error_of(answer)["code"] == "failed_precondition", answer.text
 
 
+def test_owners_that_the_sandbox_has_not(files):
+    files.ok("/work/owned", b"x")
+    for uid, gid in ((99_999, 0), (0, 99_999)):
+        answer = files.call("chown", path="/work/owned", uid=uid, gid=gid)
+        assert error_of(answer)["code"] == "invalid_argument" and f"user {uid} or group {gid}" in error_of(answer)["message"], answer.text
+    answer = files.put("/work/owned", b"y", user="99999")
+    assert error_of(answer)["code"] == "invalid_argument" and "user 99999" in error_of(answer)["message"], answer.text
+
+
+def test_questions_that_are_no_lists(files):
+    assert "cursor" in error_of(files.list("/work", cursor="zzz"))["message"]
+    answer = files.http.get(files.url(path="/etc/passwd") + "&path=/etc/group")
+    assert answer.status_code == 400 and "'path' comes more than once" in error_of(answer)["message"]
+
+
 def test_swaps_never_lead_out(files, canary):
     """A folder and a link to the host's path take turns under one name, while files go in and lists come out."""
     files.sh(f"""
