@@ -115,7 +115,9 @@ void open_stdin(Connection& connection, CommandTable& table, const session::Stdi
   if (!command) return connection.fail(command.error());
   auto& input = (*command)->input();
   std::uint64_t offset = request.offset.value_or(input.taken());
-  if (!input.is_open()) {
+  // Who lost the answer to its last bytes, or to the end, asks again, and is told that they were taken.
+  const bool repeats = request.offset && (offset < input.taken() || (offset == input.taken() && input.was_ended()));
+  if (!input.is_open() && !repeats) {
     return connection.fail(make_error(ErrorCode::failed_precondition, "the stdin of command '" + request.command + "' is closed at byte " + std::to_string(input.taken())));
   }
   auto operation = std::make_unique<StdinOperation>(connection, *command);

@@ -113,10 +113,23 @@ void InputFeed::call_ready_soon() {
 
 void InputFeed::end() {
   if (!is_open()) return;
+  ending_ = true;
+  // VEOF at the start of a line is end of file; in its middle the first one only hands the line over.
+  if (is_pty_) ends_left_ = at_line_start_ ? 1 : 2;
+  finish_end();
+}
+
+void InputFeed::finish_end() {
+  while (ends_left_ > 0) {
+    const auto wrote = ::write(fd_.get(), "\x04\x04", ends_left_);
+    if (wrote < 0 && errno == EINTR) continue;
+    // A terminal whose reader is slow is full.
+    if (wrote < 0 && errno == EAGAIN) return when_writable([this] { finish_end(); });
+    if (wrote <= 0) break;
+    ends_left_ -= static_cast<std::size_t>(wrote);
+  }
   loop_.forget(watch_);
   ended_ = true;
-  // VEOF at the start of a line is end of file; in its middle the first one only hands the line over.
-  if (is_pty_) (void)!::write(fd_.get(), "\x04\x04", at_line_start_ ? 1 : 2);
   fd_.reset();
 }
 

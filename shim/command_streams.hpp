@@ -48,8 +48,10 @@ class InputFeed {
 
   /// `is_pty`: a duplicate of the master (epoll knows each descriptor once); its end is the end-of-file character.
   void open(UniqueFd fd, bool is_pty);
-  /// Open to clients: not while feed() has it.
-  bool is_open() const { return is_live() && !file_; }
+  /// Open to clients: not while feed() has it, nor behind end().
+  bool is_open() const { return is_live() && !file_ && !ending_; }
+  /// end() was called: nothing comes behind what was taken.
+  bool was_ended() const { return ending_; }
   /// Hands over the file's bytes and then the end, at the command's own pace; nobody else may write any more.
   void feed(UniqueFd file);
   /// Bytes taken by the pipe since the start.
@@ -59,7 +61,7 @@ class InputFeed {
   /// Calls `ready` once, when more fits or the reader is gone.
   void when_writable(std::function<void()> ready);
   void stop_waiting() {
-    if (file_) return;
+    if (file_ || ending_) return;
     loop_.forget(watch_);
     ready_.reset();
   }
@@ -71,6 +73,7 @@ class InputFeed {
   bool is_live() const { return fd_ && !ended_; }
   std::int64_t put(std::string_view bytes);
   void feed_on();
+  void finish_end();
   void call_ready_soon();
 
   EventLoop& loop_;
@@ -79,6 +82,9 @@ class InputFeed {
   UniqueFd file_;
   bool is_pty_ = false;
   bool ended_ = false;
+  bool ending_ = false;
+  /// End-of-file characters that the terminal has no room for yet.
+  std::size_t ends_left_ = 0;
   bool at_line_start_ = true;
   std::uint64_t taken_ = 0;
   EventLoop::Id watch_ = 0;

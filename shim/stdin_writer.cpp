@@ -20,6 +20,7 @@ Status StdinWriter::begin_at(std::uint64_t offset) {
     return make_error(ErrorCode::out_of_range, "stdin offset " + std::to_string(offset) + ": the next byte is number " + std::to_string(taken));
   }
   skip_ = taken - offset;
+  repeats_ = !command_->input().is_open();
   return {};
 }
 
@@ -42,7 +43,7 @@ void StdinWriter::pump() {
   if (failed_) return;
   auto rest = std::string_view(pending_).substr(used_);
   auto took = rest.empty() ? 0 : command_->input().write(rest);
-  if (took < 0 || (end_ && !command_->input().is_open())) {
+  if (took < 0 || (end_ && !repeats_ && !command_->input().is_open())) {
     failed_ = true;
     command_->input().end();
     return outcome_.failed(make_error(ErrorCode::failed_precondition, "command '" + command_->id() + "' doesn't read its stdin any more"));

@@ -22,7 +22,7 @@ class StdinWriter {
   StdinWriter(const StdinWriter&) = delete;
   StdinWriter& operator=(const StdinWriter&) = delete;
 
-  /// out_of_range for a gap. Bytes below what was taken are skipped.
+  /// out_of_range for a gap. Bytes below what was taken are skipped, also when the stdin is closed by now: they were taken.
   Status begin_at(std::uint64_t offset);
   void add(std::string_view bytes);
   /// Close the command's stdin behind what was added.
@@ -38,6 +38,8 @@ class StdinWriter {
   std::size_t used_ = 0;
   std::uint64_t skip_ = 0;
   bool end_ = false;
+  /// Begun on a closed stdin: there is nothing to write, and its end is no news.
+  bool repeats_ = false;
   bool failed_ = false;
 };
 

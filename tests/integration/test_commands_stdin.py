@@ -75,6 +75,32 @@ def test_offsets_skip_what_arrived_and_refuse_a_gap(box):
     assert box.collect(command).stdout == b"hello world"
 
 
+def test_a_repetition_after_the_end_is_answered_as_the_first_time(box):
+    """Whose answer was lost asks again; nothing is read twice, and nothing new is taken."""
+    command = box.start("cat; echo end", stdin="pipe")["id"]
+    assert box.stdin(command, b"hello", offset=0, eof="true") == 5
+    assert box.collect(command).stdout == b"helloend\n"
+    assert box.stdin(command, b"hello", offset=0, eof="true") == 5
+    assert box.stdin(command, b"hel", offset=0) == 5
+    assert box.stdin(command, b"", offset=5, eof="true") == box.stdin(command, b"", eof="true") == 5
+    for data, query in ((b"x", {"offset": 5}), (b"hello more", {"offset": 0}), (b"x", {})):
+        with pytest.raises(ApiError) as caught:
+            box.stdin(command, data, **query)
+        assert caught.value.code == "failed_precondition", (data, query)
+    without = box.start("sleep 1000")["id"]
+    with pytest.raises(ApiError) as caught:
+        box.stdin(without, b"", offset=0, eof="true")
+    assert caught.value.code == "failed_precondition"
+    box.forget(without)
+
+
+def test_the_end_of_a_full_terminal_arrives(box):
+    """The end-of-file character waits for room as everything else does."""
+    command = box.start("sleep 1; wc -c; echo ended", stdin="pipe", pty={"rows": 24, "cols": 80}, timeout_ms=60_000)["id"]
+    assert box.stdin(command, b"line of a terminal\n" * 2_000, eof="true") == 38_000
+    assert box.collect(command).stdout.endswith(b"ended\r\n")
+
+
 def test_second_writer_replaces_the_first(box):
     """One writer at a time; the one that was replaced hears of it."""
     command = box.start("sleep 1000", stdin="pipe")["id"]
