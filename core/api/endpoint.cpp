@@ -12,6 +12,9 @@ namespace {
 /// Of a connection that http::Server::connect() made: the API listens on TCP alone.
 constexpr std::string_view kInProcessPeer = "unix";
 
+/// The one query parameter of which there may be several: all of them must be there.
+constexpr std::string_view kRepeatable = "label";
+
 }  // namespace
 
 Result<std::string> bearer_token(const http::Request& request) {
@@ -49,6 +52,7 @@ Task<Status> ApiRouter::run(const Entry& entry, http::Request& request, http::Re
   if (entry.checks_query) {
     HARENA_CO_TRY(const auto query, request.query());
     HARENA_CO_TRY_STATUS(query.allow_only(entry.query));
+    HARENA_CO_TRY_STATUS(query.refuse_repeated(kRepeatable));
   }
   ApiCall call{request, response, *std::move(principal), {}};
   call.context.principal = call.principal.id;

@@ -91,4 +91,13 @@ Status Query::allow_only(std::span<const std::string> known) const {
   return ok_status();
 }
 
+Status Query::refuse_repeated(std::string_view repeatable) const {
+  for (auto pair = pairs_.begin(); pair != pairs_.end(); ++pair) {
+    const auto& key = pair->first;
+    const bool again = std::any_of(pairs_.begin(), pair, [&](const Pair& before) { return before.first == key; });
+    if (again && key != repeatable) return make_error(ErrorCode::invalid_argument, "query parameter '" + key + "' comes more than once; give it once");
+  }
+  return ok_status();
+}
+
 }  // namespace harena::http

@@ -44,6 +44,8 @@ class Query {
 
   /// OK if every name is one of `known`; else invalid_argument naming the unknown one and the nearest.
   Status allow_only(std::span<const std::string> known) const;
+  /// OK if every name but `repeatable` comes once; else invalid_argument naming it: which of its values is meant can't be told.
+  Status refuse_repeated(std::string_view repeatable) const;
 
  private:
   std::vector<Pair> pairs_;

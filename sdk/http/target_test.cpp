@@ -54,5 +54,13 @@ TEST(Target, UnknownParametersAreNamed) {
   EXPECT_NE(Query::parse("limit=3")->allow_only({}).error().message.find("has none"), std::string::npos);
 }
 
+TEST(Target, WhatComesTwiceIsRefusedUnlessItMay) {
+  const auto twice = Query::parse("limit=3&label=a&limit=4")->refuse_repeated("label");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(twice.error().message, HasSubstr("'limit' comes more than once"));
+  EXPECT_TRUE(Query::parse("label=a&limit=3&label=b")->refuse_repeated("label").ok());
+}
+
 }  // namespace
 }  // namespace harena::http

@@ -70,10 +70,18 @@ Task<Status> start_and_follow(const Request& request, ResponseWriter& response, 
   co_return co_await answer_whole_result(response, link.client, attached, body.request);
 }
 
+Error explain_size(Error error) {
+  if (error.code != ErrorCode::resource_exhausted) return error;
+  error.message += "; a longer input goes with \"stdin\": \"pipe\" and .../stdin, which has no limit, a longer script as a file";
+  return error;
+}
+
 }  // namespace
 
 Task<Status> start_command(Request& request, ResponseWriter& response, SessionConnector& connector) {
-  HARENA_CO_TRY(auto text, co_await read_json(request, kMaxStartBodyBytes));
+  auto read = co_await read_json(request, kMaxStartBodyBytes);
+  if (!read) co_return explain_size(std::move(read).error());
+  const auto text = *std::move(read);
   HARENA_CO_TRY(auto body, parse_start(text));
   HARENA_CO_TRY(auto link, co_await connector.connect());
   if (body.request.cwd.empty() && body.request.user.empty()) body.request.cwd = link.default_cwd;

@@ -29,7 +29,9 @@ Task<Status> list_files(Request& request, ResponseWriter& response, SessionConne
   list.limit = static_cast<std::uint32_t>(limit);
   list.xattrs = query.get("xattrs").value_or("");
   // The cursor may hold any byte, so it travels as base64.
-  HARENA_CO_TRY(list.cursor, base64_decode(query.get("cursor").value_or("")));
+  auto cursor = base64_decode(query.get("cursor").value_or(""));
+  if (!cursor) co_return make_error(ErrorCode::invalid_argument, "cursor: not the next_cursor of a list: " + cursor.error().message);
+  list.cursor = *std::move(cursor);
   HARENA_CO_TRY(auto link, co_await connector.connect());
   HARENA_CO_TRY(auto listing, co_await link.client.list_files(list));
   json entries = json::array();

@@ -61,7 +61,7 @@ Task<Status> watch_files(Request& request, ResponseWriter& response, SessionConn
   headers.set("Content-Type", "application/x-ndjson");
   HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers)));
   if (request.method() == "HEAD") co_return co_await response.finish();
-  LiveAnswer answer(response, "{}\n");
+  LiveAnswer answer(response, SignsOfLife{.sign = "{}\n"});
   co_return co_await answer.run(copy_events(answer, watcher, watch.path));
 }
 

@@ -115,7 +115,7 @@ Task<Status> answer_output(const Request& request, ResponseWriter& response, ses
   const std::string first = wish.started ? started_bytes(*wish.started, binary) : std::string();
   HARENA_CO_TRY_STATUS(co_await response.begin_with(200, output_headers(binary), std::nullopt, std::as_bytes(std::span(first))));
   const std::string sign = binary ? binary_frame(FrameKind::keep_alive, 0, {}) : "{}\n";
-  LiveAnswer answer(response, sign);
+  LiveAnswer answer(response, SignsOfLife{.sign = sign});
   co_return co_await answer.run(copy_events(answer, output, binary, wish.background));
 }
 

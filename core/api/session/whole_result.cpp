@@ -64,11 +64,10 @@ session::CommandInfo info_of(const session::Started& started, const session::Sta
   return info;
 }
 
-Task<Result<Whole>> follow(session::OutputReader& output) {
-  Whole whole;
+Task<Status> follow(session::OutputReader& output, Whole& whole) {
   for (;;) {
     HARENA_CO_TRY(auto event, co_await output.next());
-    if (event.kind == OutputEvent::Kind::end) co_return whole;
+    if (event.kind == OutputEvent::Kind::end) co_return ok_status();
     auto& stream = event.stream == session::Stream::out ? whole.out : whole.err;
     if (event.kind == OutputEvent::Kind::output) stream.add(event.bytes);
     if (event.kind == OutputEvent::Kind::truncated) stream.truncated = true;
@@ -122,17 +121,34 @@ class SpooledMember {
   Base64Parts base64_;
 };
 
+http::Headers json_head() {
+  http::Headers head;
+  head.set("Content-Type", "application/json");
+  return head;
+}
+
+/// Unless signs of life were before it.
+Task<Status> write_first(ResponseWriter& response, const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  if (response.begun()) co_return co_await response.write(bytes);
+  auto head = json_head();
+  co_return co_await response.begin_with(200, std::move(head), std::nullopt, bytes);
+}
+
+Task<Status> answer_at_once(ResponseWriter& response, const json& answer) {
+  if (!response.begun()) co_return co_await response.send_json(200, answer);
+  const std::string text = answer.dump();
+  co_return co_await response.finish_with(std::as_bytes(std::span(text)));
+}
+
 Task<Status> answer_in_parts(ResponseWriter& response, session::SessionClient& client, json answer, const Whole& whole) {
   const std::string command = answer["id"];
   for (const auto* held : {&whole.out, &whole.err}) {
     if (held->is_held()) put_bytes(answer, held == &whole.out ? "stdout" : "stderr", held->held);
   }
-  http::Headers headers;
-  headers.set("Content-Type", "application/json");
-  HARENA_CO_TRY_STATUS(co_await response.begin(200, std::move(headers)));
   std::string head = answer.dump();
   head.pop_back();
-  HARENA_CO_TRY_STATUS(co_await response.write(head));
+  HARENA_CO_TRY_STATUS(co_await write_first(response, head));
   if (!whole.out.is_held()) {
     SpooledMember member(response, session::Stream::out, whole.out);
     HARENA_CO_TRY_STATUS(co_await member.write(client, command, whole.err.bytes));
@@ -149,8 +165,12 @@ Task<Status> answer_in_parts(ResponseWriter& response, session::SessionClient& c
 }  // namespace
 
 Task<Status> answer_whole_result(ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached,
-                                 const session::StartRequest& request) {
-  HARENA_CO_TRY(const auto whole, co_await follow(attached.output));
+                                 const session::StartRequest& request, SignsOfLife signs) {
+  Whole whole;
+  LiveAnswer waiting(response, std::move(signs));
+  auto following = follow(attached.output, whole);
+  auto head = json_head();
+  HARENA_CO_TRY_STATUS(co_await waiting.wait_for(std::move(following), std::move(head)));
   auto info = info_of(attached.started, request, whole.exit);
   if (!is_known(attached.started, request, whole.exit)) {
     HARENA_CO_TRY(info, co_await client.info(attached.started.command));
@@ -162,7 +182,7 @@ Task<Status> answer_whole_result(ResponseWriter& response, session::SessionClien
   if (!whole.out.is_held() || !whole.err.is_held()) co_return co_await answer_in_parts(response, client, std::move(answer), whole);
   put_bytes(answer, "stdout", whole.out.held);
   put_bytes(answer, "stderr", whole.err.held);
-  co_return co_await response.send_json(200, answer);
+  co_return co_await answer_at_once(response, answer);
 }
 
 }  // namespace harena
