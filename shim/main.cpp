@@ -10,18 +10,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sdk/base/standard_streams.hpp"
 #include "sdk/support/scheduling.hpp"
 #include "shim/server.hpp"
 
 namespace harena::shim {
 namespace {
-
-/// 0, 1 and 2 must be taken, so that no other descriptor gets one of these numbers.
-void fill_standard_descriptors() {
-  for (int fd = ::open("/dev/null", O_RDWR); fd >= 0 && fd <= 2; fd = ::open("/dev/null", O_RDWR)) {
-    if (fd == 2) return;
-  }
-}
 
 void harden() {
   // Not to be traced or read through /proc by anything in the sandbox, whatever its rights there; children inherit it until exec.
@@ -62,7 +56,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts("harena-shim " HARENA_VERSION), 0;
   auto options = parse_options(argc, argv);
   if (!options) return fail(options.error());
-  fill_standard_descriptors();
+  harena::fill_standard_streams();
   hide_arguments(argc, argv);
   harden();
   auto status = serve(*std::move(options));

@@ -69,7 +69,8 @@ Status copy_in(const TransferPlan& plan, const std::string& source, const std::s
 Status copy_out(const TransferPlan& plan, const std::string& source, const std::string& target) {
   auto path = means_content(source) && source.size() > 2 ? source.substr(0, source.size() - 2) : source;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  HARENA_TRY(auto stat, client::Files(plan.client, plan.sandbox).stat(path));
+  // A link that the user names is followed: the user means what it points to.
+  HARENA_TRY(auto stat, client::Files(plan.client, plan.sandbox).stat(path, true));
   stat.path = path;
   if (target == kPipe) return download_to_stdout(plan, stat);
   return download(plan, stat, final_target(source, target, is_local_folder(target)));

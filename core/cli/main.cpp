@@ -9,6 +9,7 @@
 #include "core/cli/print.hpp"
 #include "core/cli/program.hpp"
 #include "core/cli/words.hpp"
+#include "sdk/base/standard_streams.hpp"
 #include "sdk/base/text.hpp"
 
 namespace harena::cli {
@@ -114,8 +115,17 @@ std::string parse_message(const Program& program, const CLI::ParseError& error) 
   return text + "; see harena " + (name.empty() ? "" : name + " ") + "--help";
 }
 
+/// For `cp` "--" is what it is for cp(1): behind it are paths, whatever they look like.
+void take_paths_back(Program& program, std::vector<std::string>& arguments) {
+  if (!program.trailing || first_word(arguments) != "cp") return;
+  arguments.emplace_back("--");
+  arguments.insert(arguments.end(), program.trailing->begin(), program.trailing->end());
+  program.trailing.reset();
+}
+
 Result<int> run_program(Program& program, std::vector<std::string> arguments) try {
   HARENA_TRY_STATUS(check_command_name(program, arguments));
+  take_paths_back(program, arguments);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   program.app.parse(std::move(arguments));
   return run_action(program);
@@ -133,6 +143,7 @@ Result<int> run_program(Program& program, std::vector<std::string> arguments) tr
 }  // namespace harena::cli
 
 int main(int argc, char** argv) {
+  harena::fill_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, which knows what to undo
   harena::cli::Program program;
   auto split = harena::cli::split_arguments(argc, argv);

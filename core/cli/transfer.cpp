@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/cli/local_target.hpp"
 #include "core/cli/local_tree.hpp"
 #include "core/cli/print.hpp"
 
@@ -52,6 +53,15 @@ Status receive_file(const TransferPlan& plan, client::Client& client, const File
     return pending->write(bytes);
   }));
   HARENA_TRY_STATUS(pending->commit());
+  plan.meter.add_file();
+  return {};
+}
+
+Status receive_stream(const TransferPlan& plan, const FileStat& source, const LocalTarget& target) {
+  HARENA_TRY_STATUS(Files(plan.client, plan.sandbox).read(source.path, [&](std::string_view bytes) {
+    plan.meter.add_bytes(static_cast<std::int64_t>(bytes.size()));
+    return write_all(target.stream.get(), bytes);
+  }));
   plan.meter.add_file();
   return {};
 }
@@ -127,8 +137,10 @@ Status upload(const TransferPlan& plan, const std::string& source, const std::st
 Status download(const TransferPlan& plan, const FileStat& source, const std::string& target) {
   if (source.type == "dir" && plan.parallel == 0) return download_tree(plan, source.path, target);
   if (source.type == "dir") return download_folder(plan, source.path, target);
+  HARENA_TRY(const auto place, local_target(target));
   plan.meter.expect(1, source.size);
-  return receive_file(plan, plan.client, source, create_local_file(target, source.mode));
+  if (place.stream) return receive_stream(plan, source, place);
+  return receive_file(plan, plan.client, source, create_local_file(place.path, source.mode));
 }
 
 Status in_parallel(const TransferPlan& plan, std::size_t count,

@@ -8,6 +8,7 @@
 #include "core/config/load.hpp"
 #include "core/daemon/daemon.hpp"
 #include "core/edge/offline_doctor.hpp"
+#include "sdk/base/standard_streams.hpp"
 #include "sdk/support/inherited_descriptors.hpp"
 #include "sdk/support/scheduling.hpp"
 
@@ -31,6 +32,7 @@ int look_at_machine(const harena::Config& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  harena::fill_standard_streams();
   harena::close_inherited_descriptors();
   CLI::App app{"Harena's daemon: API, edge, watcher and IAM in one process"};
   std::string config_file;

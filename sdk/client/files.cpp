@@ -95,8 +95,9 @@ Status Files::put(const std::string& where, const char* content_type, const std:
   }
 }
 
-Result<FileStat> Files::stat(const std::string& path) {
-  HARENA_TRY(const auto answer, client_.get(target("/stat", path)));
+Result<FileStat> Files::stat(const std::string& path, bool follow) {
+  const auto where = path_ + "/stat" + query({{"path", path}, {"follow", follow ? "true" : ""}});
+  HARENA_TRY(const auto answer, client_.get(where));
   return FileStat::from_json(answer);
 }
 

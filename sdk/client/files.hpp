@@ -41,7 +41,7 @@ class Files {
   /// A tar stream into a folder that is there; repeated from its beginning when it broke. `make_source` is asked again for each try.
   Status write_archive(const std::string& path, const std::function<Result<Source>()>& make_source);
   /// Doesn't follow a symlink.
-  Result<FileStat> stat(const std::string& path);
+  Result<FileStat> stat(const std::string& path, bool follow = false);
   /// What is below a folder, a folder before what is in it.
   Status list(const std::string& path, bool recursive, const std::function<Status(const FileStat&)>& on_entry);
   /// As mkdir -p.

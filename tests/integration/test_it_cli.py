@@ -8,6 +8,7 @@ import pty
 import select
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import termios
@@ -182,6 +183,52 @@ def test_cp(cli, box, tmp_path):
     cli("cp", str(source), f"{box}:/dest")
     cli("cp", f"{box}:/dest", str(tmp_path / "back"))
     assert subprocess.run(["diff", "-r", "--no-dereference", source, tmp_path / "back"]).returncode == 0
+
+
+def test_cp_of_one_file_follows_what_the_user_names(cli, box, tmp_path):
+    cli("exec", box, "--", "sh", "-c", "mkdir -p /srv; echo text > /srv/f; chmod 640 /srv/f; ln -s f /srv/link; mkdir /srv/d; echo in > /srv/d/x; ln -s d /srv/dlink")
+    cli("cp", f"{box}:/srv/link", str(tmp_path / "of-link"))
+    assert (tmp_path / "of-link").read_text() == "text\n" and (tmp_path / "of-link").stat().st_mode & 0o7777 == 0o640
+    cli("cp", f"{box}:/srv/dlink", str(tmp_path / "tree"))
+    assert (tmp_path / "tree" / "x").read_text() == "in\n"
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "by-link").symlink_to("real")
+    cli("cp", f"{box}:/srv/f", str(tmp_path / "by-link"))
+    assert (tmp_path / "by-link").is_symlink() and (tmp_path / "real").read_text() == "text\n"
+
+
+def test_cp_writes_to_devices_and_fifos_and_never_replaces_them(cli, box, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE)
+    cli("cp", f"{box}:/etc/passwd", str(fifo))
+    assert b"root:" in reader.communicate(timeout=60)[0]
+    (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
+    assert b"root:" in cli("cp", f"{box}:/etc/passwd", str(tmp_path / "stdout")).stdout
+    # A device of its own: a fault here mustn't cost the machine its /dev/full.
+    try:
+        os.mknod(tmp_path / "full", 0o600 | stat.S_IFCHR, os.makedev(1, 7))
+        open(tmp_path / "full").close()
+    except PermissionError:
+        return  # no devices on this file system
+    assert b"No space left" in cli("cp", f"{box}:/etc/passwd", str(tmp_path / "full"), code=125).stderr
+    assert stat.S_ISCHR((tmp_path / "full").stat().st_mode)
+
+
+def test_cp_of_names_that_look_like_options(cli, box, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-rf").write_text("dashes")
+    cli("cp", "-q", "--", "-rf", f"{box}:/tmp/")
+    assert cli.out("exec", box, "--", "cat", "/tmp/-rf") == "dashes"
+    cli("cp", "--", f"{box}:/tmp/-rf", "-o")
+    assert (tmp_path / "-o").read_text() == "dashes"
+
+
+def test_a_closed_stdin_is_an_empty_one(cli, box):
+    """As a daemon or a cron job may have it: no other descriptor of the program is read in its place."""
+    command = [cli.binary, "exec", box, "--", "cat"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], env=cli.env, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 @pytest.mark.parametrize("how", [[], ["--parallel", "4"]])
