@@ -207,6 +207,32 @@ def test_folders_both_ways(sandbox, tmp_path):
     assert (tmp_path / "back" / "run.sh").stat().st_mode & 0o777 == 0o751
 
 
+def test_a_download_follows_the_link_that_is_named_and_replaces_files_only(sandbox, tmp_path):
+    import os
+
+    import harena
+
+    sandbox.run("mkdir -p /srv; echo text > /srv/f; chmod 640 /srv/f; ln -s f /srv/link", check=True)
+    assert sandbox.files.stat("/srv/link").type == "symlink" and sandbox.files.stat("/srv/link", follow=True).size == 5
+    seen = []
+    sandbox.files.download("/srv/link", tmp_path / "got", progress=lambda at: seen.append((at.done_bytes, at.total_bytes)))
+    assert (tmp_path / "got").read_text() == "text\n" and (tmp_path / "got").stat().st_mode & 0o777 == 0o640 and seen[-1] == (5, 5)
+    (tmp_path / "by-link").symlink_to("got")
+    sandbox.files.download("/etc/passwd", tmp_path / "by-link")
+    assert (tmp_path / "by-link").is_symlink() and "root:" in (tmp_path / "got").read_text()
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(harena.InvalidArgument, match="fifo"):
+        sandbox.files.download("/srv/f", tmp_path / "fifo")
+    with pytest.raises(harena.InvalidArgument, match="folder"):
+        sandbox.files.download("/srv/f", tmp_path)
+
+
+def test_what_is_below_a_file_does_not_exist(sandbox):
+    assert not sandbox.files.exists("/etc/passwd/x") and not sandbox.files.exists("/no/such") and sandbox.files.exists("/etc/passwd")
+    with pytest.raises(TypeError, match="upload"):
+        sandbox.files.write("/srv/x", 5)
+
+
 def test_file_errors(sandbox):
     with pytest.raises(harena.NotFound):
         sandbox.files.read("/nope")

@@ -7,7 +7,7 @@ import os
 import uuid
 from typing import IO, List, Optional
 
-from .errors import DataLoss
+from .errors import DataLoss, InvalidArgument
 
 _DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -138,7 +138,12 @@ class PendingFile:
 
 
 def single_file(path: str, mode: int) -> PendingFile:
-    folder, name = os.path.split(os.path.abspath(path))
+    """A file at a path of the user's own choosing, whose links are followed. A device or FIFO there is never replaced by a file."""
+    real = os.path.realpath(path)
+    if os.path.lexists(real) and not os.path.isfile(real):
+        what = "a folder" if os.path.isdir(real) else "neither new nor a file"
+        raise InvalidArgument(f"{path!r} is {what}; name the file to write, or take the bytes from read_stream()")
+    folder, name = os.path.split(real)
     return PendingFile(os.open(folder, _DIR), name, mode)
 
 

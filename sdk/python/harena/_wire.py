@@ -104,6 +104,6 @@ def drop_none(body: Mapping[str, Any]) -> Dict[str, Any]:
 def milliseconds(seconds: Optional[float], name: str) -> Optional[int]:
     if seconds is None:
         return None
-    if not seconds > 0:
+    if not 0 < seconds < float("inf"):
         raise ValueError(f"{name}={seconds!r}: a time limit is more than 0 seconds; leave it out for none")
     return max(1, round(seconds * 1000))

@@ -145,6 +145,25 @@ def test_input_small_and_large(sandbox, fake):
     assert sandbox.run("cat").stdout == ""
 
 
+def test_an_input_that_fails_ends_its_command(sandbox, fake):
+    """It would wait for the rest for ever."""
+    def broken():
+        yield b"first"
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        sandbox.run("cat", input=broken())
+    with pytest.raises(TypeError):
+        sandbox.run("cat", input=[1, 2])
+    assert all(info.state == "exited" for info in sandbox.commands.list())
+
+
+def test_time_limits_that_are_none(sandbox):
+    for seconds in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="leave it out for none"):
+            sandbox.run("true", timeout=seconds)
+
+
 def test_stdin_by_hand_signal_and_kill(sandbox):
     command = sandbox.start("cat", stdin=True)
     command.write_stdin("a\n")

@@ -312,6 +312,10 @@ def _feed(command: Command, pieces: Iterable[bytes]) -> None:
         command.close_stdin()
     except (errors.FailedPrecondition, errors.NotFound):
         pass  # it closed its stdin or ended without reading all: as a broken pipe, that is its own affair
+    except Exception:
+        # The rest won't come, and the command would wait for it for ever.
+        _runtime.shielded(command.kill, timeout=_CLEANUP_S)
+        raise
 
 
 def _split_input(

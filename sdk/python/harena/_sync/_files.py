@@ -73,17 +73,25 @@ class Files:
         parents: bool = False,
     ) -> FileStat:
         """Replaces the file atomically; it is visible when this returns."""
+        if not isinstance(data, (bytes, bytearray, memoryview, str)):
+            raise TypeError(f"data is {type(data).__name__}; it is bytes or a text. A local file goes by upload()")
         content = data.encode() if isinstance(data, str) else bytes(data)
         return self._put(path, lambda: content, mode, user, parents)
 
-    def stat(self, path: PathLike) -> FileStat:
-        return FileStat.from_json(self._transport.json("GET", f"{self._path}/stat" + query([("path", path_bytes(path))])))
+    def stat(self, path: PathLike, *, follow: bool = False) -> FileStat:
+        """Of a symlink itself, or with ``follow`` of what it leads to."""
+        where = query([("path", path_bytes(path)), ("follow", True if follow else None)])
+        return FileStat.from_json(self._transport.json("GET", f"{self._path}/stat{where}"))
 
     def exists(self, path: PathLike) -> bool:
         try:
             self.stat(path)
         except errors.NotFound as error:
             if error.details.get("resource") == "sandbox":
+                raise
+            return False
+        except errors.FailedPrecondition as error:
+            if error.cause_detail != "not_a_directory":
                 raise
             return False
         return True
@@ -209,7 +217,7 @@ class Files:
         """A file to the path ``local``, or a folder's content into the folder ``local``. Modes (without set-user-id) and
         symlinks are kept; nothing in the sandbox can lead a write outside ``local``."""
         target = os.fspath(local)
-        info = self.stat(remote)
+        info = self.stat(remote, follow=True)
         if not info.is_dir:
             meter = _Meter(progress, info.size, 1)
             self._receive(info, remote, single_file(target, info.mode), user, meter)
