@@ -223,6 +223,18 @@ def test_waiting_client_that_leaves_keeps_its_command(box):
     assert box.run("sleep 0.5; echo kept", op="left")["stdout"] == "kept\n"
 
 
+@pytest.mark.skipif(not LONG, reason="takes 45 s; the short form is api_live_answer_test")
+def test_a_long_wait_gives_signs_of_life(box):
+    """A client that takes 30 s of silence for a dead connection gets its result."""
+    connection = box.api.connect()
+    connection.timeout = 30
+    for shell, size in (("sleep 45; echo done", 5), ("sleep 26; seq 1 100000", 588_895)):
+        answer = box.api.send(connection, "POST", box.path + "/commands", {"shell": shell, "wait": True})
+        text = answer.read()
+        assert answer.status == 200 and text.startswith(b"\n") and len(json.loads(text)["stdout"]) == size
+    connection.close()
+
+
 def test_list_and_info(make_box):
     box = make_box()
     first, second = box.start(argv=["sleep", "1000"])["id"], box.run("echo hi; exit 3", op="two")["id"]
