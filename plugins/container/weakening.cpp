@@ -89,16 +89,17 @@ Status parse_capabilities(const json& value, Weakening& out) {
   return {};
 }
 
-Result<UniqueFd> open_plainly(int at, const std::string& path, std::uint64_t resolve) {
+/// `whole`: the same for whoever asked, from the host's root.
+Result<UniqueFd> open_plainly(int at, const std::string& path, const std::string& whole, std::uint64_t resolve) {
   open_how how{};
   how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   how.resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, at, path.c_str(), &how, sizeof how)));
   if (fd) return fd;
   const int error = errno;
-  if (error == ELOOP) return make_error(ErrorCode::permission_denied, "'" + path + "' leads through a symlink; a folder's real path is right");
-  if (error == ENOTDIR) return make_error(ErrorCode::invalid_argument, "parameter 'mounts': '" + path + "' isn't a folder of the host");
-  return errno_error(error, "open the host's folder '" + path + "'");
+  if (error == ELOOP) return make_error(ErrorCode::permission_denied, "parameter 'mounts': '" + whole + "' leads through a symlink; a folder's real path is right");
+  if (error == ENOTDIR) return make_error(ErrorCode::invalid_argument, "parameter 'mounts': '" + whole + "' isn't a folder of the host");
+  return errno_error(error, "open the host's folder '" + whole + "'");
 }
 
 /// The innermost root that the folder is below: what an operator says of a part holds for the part.
@@ -132,9 +133,9 @@ Status check_writable(const MountRoot& root, const HostMount& mount, int folder)
 Result<UniqueFd> open_source(const Allowances& allowances, const HostMount& mount) {
   const std::string& source = mount.source;
   if (const MountRoot* root = root_of(allowances, source)) {
-    HARENA_TRY(UniqueFd folder, open_plainly(AT_FDCWD, root->path, 0));
+    HARENA_TRY(UniqueFd folder, open_plainly(AT_FDCWD, root->path, root->path, 0));
     if (source != root->path) {
-      HARENA_TRY(folder, open_plainly(folder.get(), source.substr(root->path.size() + 1), RESOLVE_BENEATH));
+      HARENA_TRY(folder, open_plainly(folder.get(), source.substr(root->path.size() + 1), source, RESOLVE_BENEATH));
     }
     HARENA_TRY_STATUS(check_writable(*root, mount, folder.get()));
     return folder;
