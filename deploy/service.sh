@@ -135,8 +135,22 @@ remove_profile() {
 # remove_cgroups [ROOT]: the default instance's, and the folder of all instances if it was the last. An instance of another daemon keeps its
 # groups, empty ones too: commands are born in them.
 remove_cgroups() {
-  find "${1:-/sys/fs/cgroup}" -depth -type d \( -path '*/harena/default' -o -path '*/harena/default/*' -o -path '*/harena' \) \
-    -exec rmdir {} + 2>/dev/null || true
+  local parent
+  for parent in harena harena-vm harena-qemu; do  # of containers, microVMs, full machines
+    find "${1:-/sys/fs/cgroup}" -depth -type d \( -path "*/$parent/default" -o -path "*/$parent/default/*" -o -path "*/$parent" \) \
+      -exec rmdir {} + 2>/dev/null || true
+  done
+}
+
+# remove_state: all of harenad's; disk images that somebody put into the folder of deploy/qemu.sh stay.
+remove_state() {
+  rm -rf "$run_dir"
+  if [[ -n $(ls -A "$state_dir/disks" 2>/dev/null) ]]; then
+    find "$state_dir" -mindepth 1 -maxdepth 1 ! -name disks -exec rm -rf {} +
+    echo "$state_dir/disks has disk images of yours, and stays"
+  else
+    rm -rf "$state_dir"
+  fi
 }
 
 # uninstall: sandboxes, daemon, files. Packages that apt installed stay: others may use them by now.
@@ -157,13 +171,7 @@ uninstall() {
     fi
   fi
   remove_files "$prefix"
-  rm -rf "$run_dir"
-  if [[ -n $(ls -A "$state_dir/disks" 2>/dev/null) ]]; then
-    find "$state_dir" -mindepth 1 -maxdepth 1 ! -name disks -exec rm -rf {} +
-    echo "$state_dir/disks has disk images of yours, and stays"
-  else
-    rm -rf "$state_dir"
-  fi
+  remove_state
   remove_cgroups
   remove_profile
   remove_config

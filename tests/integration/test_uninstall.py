@@ -21,11 +21,27 @@ def test_nothing_stays_that_was_installed(tmp_path):
 
 def test_groups_of_other_instances_stay(tmp_path):
     """Empty ones too: the next command of a sandbox is born in one."""
-    for name in ("unified/harena/default/x/cmd-0", "pids/harena/default/x", "pids/harena/other/y", "unified/harena/other/y/cmd-0", "cpu/harena/default"):
+    for name in ("unified/harena/default/x/cmd-0", "pids/harena/default/x", "pids/harena/other/y", "unified/harena/other/y/cmd-0", "cpu/harena/default",
+                 "memory/harena-qemu/default/platform/x", "memory/harena-qemu/other", "memory/harena-vm/default"):
         (tmp_path / name).mkdir(parents=True)
     subprocess.run(["bash", "-c", '. deploy/service.sh; remove_cgroups "$0"', str(tmp_path)], check=True, cwd=SOURCE)
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not any(path.iterdir())}
-    assert left == {"pids/harena/other/y", "unified/harena/other/y/cmd-0", "cpu"}
+    assert left == {"pids/harena/other/y", "unified/harena/other/y/cmd-0", "cpu", "memory/harena-qemu/other"}
+
+
+def test_state_goes_and_disk_images_stay(tmp_path):
+    state, run = tmp_path / "state", tmp_path / "run"
+    script = f'. deploy/service.sh; state_dir="{state}"; run_dir="{run}"; remove_state'
+    for folder in ("sandboxes/x", "disks"):
+        (state / folder).mkdir(parents=True)
+    run.mkdir()
+    image = state / "disks" / "mine.qcow2"
+    image.write_text("mine")
+    told = subprocess.run(["bash", "-euc", script], check=True, cwd=SOURCE, capture_output=True, text=True).stdout
+    assert image.read_text() == "mine" and [path.name for path in state.iterdir()] == ["disks"] and str(image.parent) in told and not run.exists()
+    image.unlink()
+    subprocess.run(["bash", "-euc", script], check=True, cwd=SOURCE)
+    assert not state.exists()
 
 
 def config_of(tmp_path, plugins, program):
