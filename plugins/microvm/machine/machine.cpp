@@ -51,7 +51,7 @@ Machine::Machine(vmm::EventLoop& loop, RandomSource& random, MachineConfig confi
     : loop_(loop), random_(random), config_(std::move(config)), group_files_(std::move(group_files)), driver_(std::move(driver)) {}
 
 Machine::~Machine() {
-  drop_vmm();
+  (void)let_go_of_vmm();
   if (bridge_) loop_.unwatch(bridge_->fd());
 }
 
@@ -61,11 +61,11 @@ void Machine::fail(Error why) {
   why_ended_ = std::move(why);
 }
 
-void Machine::drop_vmm() {
+std::unique_ptr<Vmm> Machine::let_go_of_vmm() {
   if (console_) loop_.unwatch(console_.get());
   console_.reset();
   if (vmm_) loop_.unwatch(vmm_->pidfd());
-  vmm_.reset();
+  return std::move(vmm_);
 }
 
 void Machine::watch_console() {
@@ -80,8 +80,8 @@ void Machine::watch_console() {
   if (!watched.ok()) fail(watched.error());
 }
 
-void Machine::adopt_vmm(std::unique_ptr<Vmm> vmm, session::LinkStart start) {
-  drop_vmm();
+std::unique_ptr<Vmm> Machine::adopt_vmm(std::unique_ptr<Vmm> vmm, session::LinkStart start) {
+  auto before = let_go_of_vmm();
   vmm_ = std::move(vmm);
   console_ = vmm_->take_console();
   watch_console();
@@ -100,6 +100,7 @@ void Machine::adopt_vmm(std::unique_ptr<Vmm> vmm, session::LinkStart start) {
                               guest ? "the guest's kernel ended; its console: " + tail : "the VMM ended: " + how));
   });
   if (!watched.ok()) fail(watched.error());
+  return before;
 }
 
 Result<std::string> Machine::ask(session::FrameType type, std::string payload, std::int64_t timeout_ms, const char* what) {
@@ -183,7 +184,7 @@ Result<json> Machine::pause() {
   }
   fault_point("machine.pause.written");
   bridge_->close_channel();
-  drop_vmm();
+  (void)let_go_of_vmm();
   mapping_ = RamMapping::own_copy;
   ram_ = image->ram;
   state_ = State::paused;

@@ -103,7 +103,8 @@ class Machine {
   /// Of the VMM that stands still, into `folder`; RAM and disks by links if it isn't this machine's own.
   Result<MachineImage> capture(const std::string& folder, FileNames& names);
   Status add_delta(const std::string& folder, FileNames& names, MachineImage& image);
-  Status move_to(std::unique_ptr<Vmm> ahead, const std::string& state);
+  /// The VMM that it was in, which stands still: its end takes longer than the whole move.
+  Result<std::unique_ptr<Vmm>> move_to(std::unique_ptr<Vmm> ahead, const std::string& state);
   Result<MachineImage> capture_and_go_on(const std::string& folder, FileNames& names, json& told);
   /// Keeps the chain of the disk short; what fails leaves it as it is.
   void shorten_disk();
@@ -117,9 +118,10 @@ class Machine {
   void remove_files(const std::vector<std::string>& names) const;
 
   // machine.cpp
-  void adopt_vmm(std::unique_ptr<Vmm> vmm, session::LinkStart start);
+  /// From here on the machine is in `vmm`. Returns the one that it was in, if any: to drop it is to wait for its end.
+  std::unique_ptr<Vmm> adopt_vmm(std::unique_ptr<Vmm> vmm, session::LinkStart start);
   void watch_console();
-  void drop_vmm();
+  std::unique_ptr<Vmm> let_go_of_vmm();
   void fail(Error why);
   Status freeze();
   Status thaw();

@@ -121,12 +121,11 @@ void Machine::keep_ram_base(const std::string& folder, const MachineImage& image
   if (::link((folder + "/" + image.ram).c_str(), path(ram_).c_str()) != 0) ram_.clear();
 }
 
-Status Machine::move_to(std::unique_ptr<Vmm> ahead, const std::string& state) {
+Result<std::unique_ptr<Vmm>> Machine::move_to(std::unique_ptr<Vmm> ahead, const std::string& state) {
   const std::int64_t deadline = monotonic_now_ns() + kStepPatienceNs;
   HARENA_TRY_STATUS(ahead->load_state(state, deadline));
   HARENA_TRY_STATUS(ahead->run(deadline));
-  adopt_vmm(std::move(ahead), session::LinkStart::go_on);
-  return {};
+  return adopt_vmm(std::move(ahead), session::LinkStart::go_on);
 }
 
 Result<MachineImage> Machine::capture_and_go_on(const std::string& folder, FileNames& names, json& told) {
@@ -138,7 +137,7 @@ Result<MachineImage> Machine::capture_and_go_on(const std::string& folder, FileN
     chain.push_back({overlay, true});
   }
   const bool moves = driver_.traits.maps_ram_file && mapping_ == RamMapping::shared;
-  std::unique_ptr<Vmm> ahead;
+  std::unique_ptr<Vmm> ahead, before;
   auto captured = [&]() -> Result<MachineImage> {
     if (moves) {
       auto plan = spec(true, chain);
@@ -156,7 +155,8 @@ Result<MachineImage> Machine::capture_and_go_on(const std::string& folder, FileN
       told["captured_us"] = now_us() - stopped;
       fault_point("machine.snapshot.captured");
       if (moves) {
-        HARENA_TRY_STATUS(move_to(std::move(ahead), folder + "/" + made.state));
+        HARENA_TRY(before, move_to(std::move(ahead), folder + "/" + made.state));
+        told["stopped_us"] = now_us() - stopped;
       } else if (chained) {
         HARENA_TRY_STATUS(vmm_->put_overlay(kDiskSerial, path(overlay), deadline));
       }
@@ -165,8 +165,8 @@ Result<MachineImage> Machine::capture_and_go_on(const std::string& folder, FileN
       return made;
     }();
     ahead.reset();
-    const Status ran = vmm_->run(monotonic_now_ns() + kStepPatienceNs);
-    told["stopped_us"] = now_us() - stopped;
+    const Status ran = before ? Status() : vmm_->run(monotonic_now_ns() + kStepPatienceNs);
+    if (!before) told["stopped_us"] = now_us() - stopped;
     const Status thawed = ran.ok() ? thaw() : ran;
     told["frozen_us"] = now_us() - frozen;
     if (!thawed.ok()) {

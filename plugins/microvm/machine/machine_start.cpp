@@ -128,7 +128,7 @@ Result<json> Machine::boot() {
   fault_point("machine.boot.files");
   HARENA_TRY(auto vmm, driver_.launch(loop_, spec(false, disk_), begun + kStepPatienceNs));
   fault_point("machine.boot.launched");
-  adopt_vmm(std::move(vmm), session::LinkStart::new_epoch);
+  (void)adopt_vmm(std::move(vmm), session::LinkStart::new_epoch);
   HARENA_TRY(json told, configure());
   state_ = state_ == State::ended ? State::ended : State::running;
   told["boot_us"] = (monotonic_now_ns() - begun) / 1000;
@@ -288,7 +288,7 @@ Result<json> Machine::go_on(Prepared prepared, const MachineImage& image, sessio
   // From here on the folder is no image any more: its disk is written.
   HARENA_TRY_STATUS(MachineImage::forget(config_.vm_dir));
   disk_ = std::move(prepared.disk);
-  adopt_vmm(std::move(prepared.vmm), start);
+  (void)adopt_vmm(std::move(prepared.vmm), start);
   auto told = [&]() -> Result<json> {
     HARENA_TRY_STATUS(vmm_->run(monotonic_now_ns() + kStepPatienceNs));
     fault_point("machine.going_on");
