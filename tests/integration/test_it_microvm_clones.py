@@ -20,7 +20,7 @@ TELL = '#!/bin/sh\necho "$HARENA_SANDBOX_ID $HARENA_HOSTNAME $HARENA_MACHINE_ID 
 def vms():
     folder = tempfile.mkdtemp(prefix="harena-vmc-")
     try:
-        daemon = microvm_daemon(folder, templates="auto")
+        daemon = microvm_daemon(folder, templates="auto", ahead=1)
         daemon.start()
         try:
             import_tiny(daemon, Path(folder))
@@ -115,12 +115,22 @@ def test_hooks_that_fail_are_told_and_hold_nobody_up_for_long(machine):
         child.stop()
 
 
+def standing_by(api):
+    (backend,) = [one for one in api.backends() if one.name == "microvm"]
+    return backend.raw["facts"].get("standing_by", 0)
+
+
 def test_a_template_tells_each_that_starts_from_it(api):
     params = {"template": "make", "start_command": "mkdir -p /etc/harena/clone.d; cd /etc/harena/clone.d;"
               "printf '#!/bin/sh\\necho $HARENA_SANDBOX_ID >> /root/told\\n' > 10-tell; chmod 755 10-tell; touch /tmp/ready; exec sleep 100000",
               "ready_command": "test -e /tmp/ready"}
-    for _ in range(2):
+    for ahead in (False, True):
+        deadline = time.monotonic() + 120
+        while ahead and not standing_by(api):  # the same of one that was started before anybody asked for it
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         sandbox = api.create(harena.MicroVMArgs(image=IMAGE, memory="192MiB", disk="64MiB", params=params))
+        assert sandbox.info.raw["details"]["start"]["ahead"] is ahead
         assert told_by(sandbox)["10-tell"]["exit_code"] == 0
         assert lines(sandbox, "cat /root/told") == f"{sandbox.id}\n"
         sandbox.stop()

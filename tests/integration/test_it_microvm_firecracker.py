@@ -2,91 +2,36 @@
 jail do is real; the guest is fake_guest. Sessions are for the real one."""
 
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 import harena
-from harenad_process import BUILD, IMAGE, Harenad
-from microvm_support import VM_INSTANCE, own_users, remove_groups, why_not
+from firecracker_support import firecracker_daemon, processes_of
+from harenad_process import IMAGE
+from microvm_support import own_users, remove_groups
 from running_daemon import import_tiny, stop_everything
 
 UIDS = range(own_users(), own_users() + 40)
 PARENT = "harena-vm-fc"
 
 
-def pretend_kvm(folder):
-    """A harenad whose /proc/cpuinfo says that the CPU virtualises: the fake runs nothing on it."""
-    if not os.path.exists("/dev/kvm"):
-        pytest.skip("there is no /dev/kvm here, which the driver opens before it starts Firecracker")
-    cpuinfo = folder / "cpuinfo"
-    cpuinfo.write_text("flags\t\t: fpu vmx\n")
-    program = folder / "harenad-with-kvm"
-    program.write_text("#!/bin/sh\n"
-                       f"exec unshare -m --propagation private sh -c 'mount --bind {cpuinfo} /proc/cpuinfo && exec \"$0\" \"$@\"' "
-                       f"{BUILD / 'bin' / 'harenad'} \"$@\"\n")
-    program.chmod(0o755)
-    return program
-
-
 @pytest.fixture(scope="module")
-def guests():
-    if why_not():
-        pytest.skip(why_not())
-    folder = Path(tempfile.mkdtemp(prefix="harena-fc-"))
-    process = subprocess.Popen([str(BUILD / "bin" / "fake_guest"), str(folder / "guest")], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        (folder / "guest").chmod(0o777)  # each VMM is another user
-        shutil.copy(BUILD / "bin" / "fake_firecracker", folder)
-        yield folder
-    finally:
-        process.kill()
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def vms(guests):
-    daemon = Harenad(guests)
-    program = pretend_kvm(guests)
-    (guests / "vmlinux").write_bytes(b"\177ELF no real one\n")
-    (guests / "initramfs").write_bytes(b"cpio")
-
-    def configure(document):
-        document["plugins"].pop("e2b", None)
-        document["plugins"]["microvm"] = {"config": {
-            "instance": VM_INSTANCE, "cgroup_parent": PARENT, "vmm": "firecracker", "firecracker_path": str(guests / "fake_firecracker"),
-            "jailer_path": str(BUILD / "bin" / "fake_jailer"), "kernel": str(guests / "vmlinux"), "initramfs": str(guests / "initramfs"),
-            "templates": "off", "ahead": 0, "uid_base": UIDS.start, "uids": len(UIDS)}}
-
-    daemon.edit_config(configure)
-    daemon.program = str(program)
-    daemon.start()
-    try:
-        import_tiny(daemon, guests)
-        yield daemon
-        if daemon.process is None:
-            daemon.start()
-        stop_everything(daemon)
-    finally:
-        daemon.stop()
-    assert [path for path in processes_of() if path] == []
-    remove_groups(PARENT)
-
-
-def processes_of():
-    for comm in Path("/proc").glob("[0-9]*/cgroup"):
+def vms():
+    with firecracker_daemon(PARENT, UIDS) as daemon:
+        daemon.start()
         try:
-            if f"/{PARENT}/{VM_INSTANCE}/" in comm.read_text() and " Z " not in comm.with_name("stat").read_text():
-                yield comm.parent.name
-        except OSError:
-            pass  # it ended meanwhile
+            import_tiny(daemon, daemon.folder)
+            yield daemon
+            if daemon.process is None:
+                daemon.start()
+            stop_everything(daemon)
+        finally:
+            daemon.stop()
+        assert processes_of(PARENT) == []
+    remove_groups(PARENT)
 
 
 @pytest.fixture
@@ -183,6 +128,6 @@ def test_a_vmm_that_dies_is_an_infrastructure_failure(api):
 
 def test_nothing_is_left(vms, api):
     stop_everything(vms)
-    assert list(processes_of()) == []
+    assert processes_of(PARENT) == []
     assert [line for line in open("/proc/self/mounts") if str(vms.state) in line and "/vm" in line] == []
     assert list((vms.state / "sandboxes").glob("*/vm*")) == []
