@@ -54,7 +54,8 @@ Result<json> MicrovmBackend::probe(const Call&) {
   report.fact("standing_by", warmth_->warmer->waiting());
   // Slower creates, not none: a warning.
   if (const auto problem = warmth_->warmer->problem(); !problem.empty()) {
-    report.warning("templates", "microVMs boot, where they would start from templates", problem, "mend what it names; harenad tries again by itself");
+    report.warning("templates", "microVMs boot, where they would start from templates", problem,
+                   "mend what it names; harenad tries again by itself");
   }
   return report.probe();
 }

@@ -80,7 +80,8 @@ std::vector<std::pair<std::string, std::string>> hook_environment(const MachineC
   return {{"HARENA_SANDBOX_ID", config.sandbox}, {"HARENA_HOSTNAME", config.hostname}, {"HARENA_MACHINE_ID", config.machine_id}};
 }
 
-json run_clone_hooks(const std::string& endpoint, const MachineConfig& config, const json& names, const std::function<Status()>& check) {
+json run_clone_hooks(const std::string& endpoint, const MachineConfig& config, const json& names,
+                     const std::function<Status()>& check) {
   json results = json::array();
   if (!names.is_array()) return results;
   const std::int64_t deadline = monotonic_now_ns() + kHooksPatienceMs * kNsPerMs;
@@ -89,7 +90,8 @@ json run_clone_hooks(const std::string& endpoint, const MachineConfig& config, c
     if (!is_clone_hook(name) || results.size() == kMostCloneHooks) continue;
     const std::int64_t left_ms = (deadline - monotonic_now_ns()) / kNsPerMs;
     if (Status wanted = check(); !wanted.ok() || left_ms <= 0) {
-      results.push_back({{"name", name}, {"error", "it wasn't run: " + (wanted.ok() ? "the hooks before it took too long" : wanted.error().message)}});
+      const std::string why = wanted.ok() ? "the hooks before it took too long" : wanted.error().message;
+      results.push_back({{"name", name}, {"error", "it wasn't run: " + why}});
       continue;
     }
     HookRunner runner(endpoint, config);

@@ -1,6 +1,7 @@
 #pragma once
-// Tells a clone's processes that they are one: the executables of its image in /etc/harena/clone.d (sdk/session/tunnel/clone_hooks.hpp), run
-// as commands of its root, one after the other, before anybody else's command is.
+// Tells a clone's processes that they are one: the executables of its image in /etc/harena/clone.d
+// (sdk/session/tunnel/clone_hooks.hpp), run as commands of its root, one after the other, before anybody
+// else's command is.
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -15,9 +16,10 @@ namespace harena::microvm {
 inline constexpr std::int64_t kHookPatienceMs = 5'000;
 inline constexpr std::int64_t kHooksPatienceMs = 15'000;
 
-/// `names`: what the guest's agent found (RenewAnswer::hooks); what can't be a hook's name is left out. Returns an array of what became of each:
-/// {"name", "ms", and "exit_code" or "signal" or "error"}, and "output" (its last 500 bytes) of one that failed. [blocking] A hook that fails
-/// fails nothing. `check` is asked before each: what it says ends it.
+/// `names`: what the guest's agent found (RenewAnswer::hooks); what can't be a hook's name is left out.
+/// Returns an array of what became of each: {"name", "ms", and "exit_code" or "signal" or "error"}, and
+/// "output" (its last 500 bytes) of one that failed. [blocking] A hook that fails fails nothing. `check` is
+/// asked before each: what it says ends it.
 nlohmann::json run_clone_hooks(const std::string& endpoint, const MachineConfig& config, const nlohmann::json& names,
                                const std::function<Status()>& check);
 

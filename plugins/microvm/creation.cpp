@@ -53,7 +53,9 @@ std::map<std::string, std::string> environment_of(const json& request, const Par
 Result<json> MicrovmBackend::create(const Call& call, const json& request) {
   HARENA_TRY_STATUS(check_id(request.at("sandbox_id").get<std::string>()));
   HARENA_TRY(const auto parameters, parse_parameters(request.value("params", json::object())));
-  if (parameters.verify_all) return make_error(ErrorCode::invalid_argument, "parameter 'verify' is \"all\": it is for a create with 'snapshot'");
+  if (parameters.verify_all) {
+    return make_error(ErrorCode::invalid_argument, "parameter 'verify' is \"all\": it is for a create with 'snapshot'");
+  }
   if (settings_.templates && parameters.templates != TemplateUse::none) return create_warm(call, request, parameters);
   if (parameters.templates == TemplateUse::make) {
     return make_error(ErrorCode::failed_precondition, "parameter 'template' is \"make\": templates are off in this host's configuration");
@@ -148,7 +150,8 @@ Result<MachineConfig> MicrovmBackend::machine_config(const Engine& engine, const
   return config;
 }
 
-void MicrovmBackend::tell_clone(const SandboxState& state, const MachineConfig& config, const std::function<Status()>& check, json& told) {
+void MicrovmBackend::tell_clone(const SandboxState& state, const MachineConfig& config, const std::function<Status()>& check,
+                                json& told) {
   if (told.contains("hooks")) told["hooks"] = run_clone_hooks(state.endpoint(), config, told["hooks"], check);
 }
 

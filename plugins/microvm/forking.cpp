@@ -125,7 +125,8 @@ Status MicrovmBackend::rollback(const Call& call, std::string_view sandbox_id, s
   HARENA_TRY(const auto config, MachineConfig::parse(text));
   tell_clone(record->state, config, [&call] { return call.check(); }, told);
   // The verb has no report of its own.
-  if (const auto failed = failed_hooks(told["hooks"]); !failed.empty()) host_.warning("after the rollback of the microVM " + id + ": " + failed);
+  const auto failed = failed_hooks(told["hooks"]);
+  if (!failed.empty()) host_.warning("after the rollback of the microVM " + id + ": " + failed);
   return {};
 }
 

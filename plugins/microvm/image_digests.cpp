@@ -111,7 +111,14 @@ Status write_digests(const std::string& folder, json document) {
   return {};
 }
 
-Error unreadable(const std::string& why) { return make_error(ErrorCode::data_loss, "the digests of a machine image can't be read: " + why); }
+Error unreadable(const std::string& why) {
+  return make_error(ErrorCode::data_loss, "the digests of a machine image can't be read: " + why);
+}
+
+/// "ram.1 of the machine image WHAT".
+Error not_as_it_was(const std::string& name, const std::string& what) {
+  return make_error(ErrorCode::data_loss, name + " of the machine image " + what);
+}
 
 Result<json> read_digests(const std::string& folder) {
   HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, folder + "/" + kDigestsFile, kMostDigestBytes));
@@ -119,10 +126,12 @@ Result<json> read_digests(const std::string& folder) {
   if (!document.is_object() || !document.contains("harena_image_digests")) return unreadable("it is no such document");
   const json& version = document["harena_image_digests"];
   if (version != kDigestsVersion) {
-    return make_error(ErrorCode::failed_precondition, "digests of a machine image of version " + version.dump() + "; this release reads " + std::to_string(kDigestsVersion));
+    return make_error(ErrorCode::failed_precondition, "digests of a machine image of version " + version.dump() +
+                                                          "; this release reads " + std::to_string(kDigestsVersion));
   }
   if (document.value("digest", json()) != own_digest(document)) return unreadable("its own digest isn't right");
-  if (document.value("chunk_bytes", json()) != kDigestChunkBytes || !document.value("files", json()).is_object()) return unreadable("fields are missing");
+  const bool whole = document.value("chunk_bytes", json()) == kDigestChunkBytes && document.value("files", json()).is_object();
+  if (!whole) return unreadable("fields are missing");
   return document;
 }
 
@@ -132,7 +141,7 @@ Result<bool> verify_file(const std::string& folder, const std::string& name, jso
   const json chunks = entry.value("chunks", json::array());
   const auto bytes = entry.value("bytes", std::int64_t{-1});
   if (file.stamp().bytes != bytes) {
-    return make_error(ErrorCode::data_loss, name + " of the machine image has " + std::to_string(file.stamp().bytes) + " bytes; it had " + std::to_string(bytes));
+    return not_as_it_was(name, "has " + std::to_string(file.stamp().bytes) + " bytes; it had " + std::to_string(bytes));
   }
   if (!chunks.is_array() || chunks.size() != file.chunks()) return unreadable("chunks of " + name + " are missing");
   const json stamp = stamp_json(file.stamp());
@@ -141,8 +150,8 @@ Result<bool> verify_file(const std::string& folder, const std::string& name, jso
     HARENA_TRY(const std::string digest, file.digest_of(i));
     if (chunks[i] == digest) continue;
     const auto begin = static_cast<std::int64_t>(i) * kDigestChunkBytes;
-    return make_error(ErrorCode::data_loss, name + " of the machine image isn't what it was: bytes " + std::to_string(begin) + " to " +
-                                                std::to_string(std::min(begin + kDigestChunkBytes, bytes)) + " have another SHA-256");
+    const auto end = std::min(begin + kDigestChunkBytes, bytes);
+    return not_as_it_was(name, "isn't what it was: bytes " + std::to_string(begin) + " to " + std::to_string(end) + " have another SHA-256");
   }
   entry["stamp"] = stamp;
   return true;
@@ -159,7 +168,8 @@ Status seal_image(const std::string& folder, const std::function<bool()>& go_on)
   for (const auto& name : names) {
     HARENA_TRY(files[name], digests_of(folder, name, go_on));
   }
-  return write_digests(folder, json{{"harena_image_digests", kDigestsVersion}, {"chunk_bytes", kDigestChunkBytes}, {"files", std::move(files)}});
+  const json document = {{"harena_image_digests", kDigestsVersion}, {"chunk_bytes", kDigestChunkBytes}, {"files", std::move(files)}};
+  return write_digests(folder, document);
 }
 
 Status verify_image(const std::string& folder, Verify what) {

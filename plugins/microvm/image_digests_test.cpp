@@ -101,7 +101,8 @@ TEST_F(Digests, ATruncatedFileIsRefusedSealedOrNot) {
   const Status found = image->check_files(folder_);
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, ErrorCode::data_loss);
-  EXPECT_EQ(found.error().message, "ram.1 of the machine image has " + std::to_string(kRamBytes - 4096) + " bytes; it had " + std::to_string(kRamBytes));
+  const std::string sizes = std::to_string(kRamBytes - 4096) + " bytes; it had " + std::to_string(kRamBytes);
+  EXPECT_EQ(found.error().message, "ram.1 of the machine image has " + sizes);
   EXPECT_EQ(seal_image(folder_, kGoOn).error().code, ErrorCode::data_loss) << "what is broken isn't declared well";
   fs::resize_file(folder_ + "/ram.1", kRamBytes);
   ASSERT_TRUE(seal_image(folder_, kGoOn).ok());

@@ -1,5 +1,6 @@
 #pragma once
-// ImageSealer: hashes snapshots behind the answers that they were taken with, one at a time, below everything else that the host does.
+// ImageSealer: hashes snapshots behind the answers that they were taken with, one at a time, below everything
+// else that the host does.
 
 #include <condition_variable>
 #include <deque>

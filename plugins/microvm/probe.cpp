@@ -15,9 +15,12 @@ void look_at_vmm(const Settings& settings, vmm::VersionCache& versions, vmm::Hos
 }
 
 void look_at_files(const Settings& settings, vmm::HostReport& report) {
-  vmm::report_file(report, "machine", settings.machine_path, X_OK, "it is installed with Harena (libexec/harena/harena-machine); else set machine_path");
-  vmm::report_file(report, "kernel", settings.kernel, R_OK, "apt-get install linux-image-cloud-amd64, or deploy/microvm.sh, or set kernel to another vmlinuz");
-  vmm::report_file(report, "initramfs", settings.initramfs, R_OK, "run deploy/microvm.sh, or harena-guest-image and set initramfs");
+  vmm::report_file(report, "machine", settings.machine_path, X_OK,
+                   "it is installed with Harena (libexec/harena/harena-machine); else set machine_path");
+  vmm::report_file(report, "kernel", settings.kernel, R_OK,
+                   "apt-get install linux-image-cloud-amd64, or deploy/microvm.sh, or set kernel to another vmlinuz");
+  vmm::report_file(report, "initramfs", settings.initramfs, R_OK,
+                   "run deploy/microvm.sh, or harena-guest-image and set initramfs");
   const bool usr = ::access("/usr/sbin/mke2fs", X_OK) == 0;
   vmm::report_file(report, "mke2fs", usr ? "/usr/sbin/mke2fs" : "/sbin/mke2fs", X_OK, "apt-get install e2fsprogs");
 }

@@ -6,7 +6,8 @@
 
 namespace harena::microvm {
 
-/// Accelerator, versions, kernel, initramfs, limits, which kinds of snapshot there are. [blocking] for a moment.
+/// Accelerator, versions, kernel, initramfs, limits, which kinds of snapshot there are. [blocking] for a
+/// moment.
 vmm::HostReport report_host(const Settings& settings, vmm::VersionCache& versions);
 
 }  // namespace harena::microvm

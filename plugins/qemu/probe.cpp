@@ -8,7 +8,8 @@ namespace {
 void look_at_programs(const Settings& settings, vmm::HostReport& report) {
   vmm::report_file(report, "qemu_img", settings.qemu_img_path, X_OK, "apt-get install qemu-utils");
   vmm::report_file(report, "iso_maker", settings.iso_maker_path, X_OK, "apt-get install genisoimage");
-  vmm::report_file(report, "machine", settings.machine_path, X_OK, "it is installed with Harena (libexec/harena/harena-qemu-machine); else set machine_path");
+  vmm::report_file(report, "machine", settings.machine_path, X_OK,
+                   "it is installed with Harena (libexec/harena/harena-qemu-machine); else set machine_path");
 }
 
 void look_at_firmware(const Settings& settings, vmm::HostReport& report) {

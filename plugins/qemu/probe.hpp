@@ -6,7 +6,8 @@
 
 namespace harena::qemu {
 
-/// Programs and their versions, accelerator, firmware, limits, which kinds of snapshot there are. [blocking] for a moment.
+/// Programs and their versions, accelerator, firmware, limits, which kinds of snapshot there are. [blocking]
+/// for a moment.
 vmm::HostReport report_host(const Settings& settings, vmm::VersionCache& versions);
 
 }  // namespace harena::qemu

@@ -37,7 +37,8 @@ json HostReport::probe() const {
 
 void report_root(HostReport& report) {
   if (::geteuid() == 0) return;
-  report.error("root", "harenad isn't root", "machines need namespaces and cgroups of their own", "start it by systemd (systemctl start harenad), or by sudo");
+  report.error("root", "harenad isn't root", "machines need namespaces and cgroups of their own",
+               "start it by systemd (systemctl start harenad), or by sudo");
 }
 
 bool report_file(HostReport& report, const std::string& id, const std::string& path, int mode, const std::string& fix) {
@@ -67,7 +68,8 @@ Result<AcceleratorChoice> report_accelerator(HostReport& report, const std::stri
 void report_limits(HostReport& report, const std::set<std::string>& allow_missing) {
   const auto layout = detect_cgroups();
   if (!layout.ok()) {
-    report.error("limits", layout.error().message, "machines have limits of cpu, memory and processes", "mount a cgroup hierarchy: mount -t cgroup2 none /sys/fs/cgroup");
+    report.error("limits", layout.error().message, "machines have limits of cpu, memory and processes",
+                 "mount a cgroup hierarchy: mount -t cgroup2 none /sys/fs/cgroup");
     return;
   }
   std::string there;
@@ -79,7 +81,8 @@ void report_limits(HostReport& report, const std::set<std::string>& allow_missin
     const std::string what = "the limit '" + limit + "' can't be set: no hierarchy has the controller";
     const std::string fix = "take it out of cgroup_disable= on the kernel's command line";
     if (allow_missing.count(limit) != 0) report.warning("limits." + limit, what, "allow_missing_limits allows it: machines run without", fix);
-    else report.error("limits." + limit, what, "a machine never runs without its limits", fix + ", or allow it by allow_missing_limits in harena.json");
+    else report.error("limits." + limit, what, "a machine never runs without its limits",
+                      fix + ", or allow it by allow_missing_limits in harena.json");
   }
   if (!there.empty()) report.ok("limits", "limits that machines have here: " + there);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// HostReport: what a backend of machines finds on its host, once for all who ask: why it can't be used (probe), what `harena doctor` says
-// (facts.findings: id, level, what, why, and the command that mends it), what placement and operators see (facts, facts.labels).
+// HostReport: what a backend of machines finds on its host, once for all who ask: why it can't be used
+// (probe), what `harena doctor` says (facts.findings: id, level, what, why, and the command that mends it),
+// what placement and operators see (facts, facts.labels).
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -47,7 +48,8 @@ bool report_file(HostReport& report, const std::string& id, const std::string& p
 Result<AcceleratorChoice> report_accelerator(HostReport& report, const std::string& wanted, const std::string& machines);
 /// The limits that a machine must have: cpu, memory, pids.
 void report_limits(HostReport& report, const std::set<std::string>& allow_missing);
-/// Its version, as fact and label `vmm`: "qemu 7.2.22". An error when it says none. [blocking] it may be started for that.
+/// Its version, as fact and label `vmm`: "qemu 7.2.22". An error when it says none. [blocking] it may be
+/// started for that.
 void report_vmm(HostReport& report, const std::string& name, const std::string& path, VersionCache& versions);
 
 }  // namespace harena::vmm

@@ -10,8 +10,9 @@
 
 namespace harena::vmm {
 
-/// What `path --version` prints first that is a version: "7.2.22" of "QEMU emulator version 7.2.22 (Debian ...)", "1.10.1" of "Firecracker v1.10.1".
-/// [blocking] until it ends, at most 5 s. failed_precondition when it doesn't run or prints none.
+/// What `path --version` prints first that is a version: "7.2.22" of "QEMU emulator version 7.2.22 (Debian
+/// ...)", "1.10.1" of "Firecracker v1.10.1". [blocking] until it ends, at most 5 s. failed_precondition when
+/// it doesn't run or prints none.
 Result<std::string> program_version(const std::string& path);
 
 /// The part of a text that is one: digits with at least one dot between. Empty: none.

@@ -300,8 +300,8 @@ Result<std::unique_ptr<Vmm>> launch_qemu(vmm::EventLoop& loop, const VmmSpec& sp
   return std::unique_ptr<Vmm>(std::move(vmm));
 }
 
-// init_on_free=0: a kernel that zeroes what it frees would expect zeros of a page that it has given back (qemu_arguments.cpp: the balloon), and a
-// private mapping gives it the frozen file's.
+// init_on_free=0: a kernel that zeroes what it frees would expect zeros of a page that it has given back
+// (qemu_arguments.cpp: the balloon), and a private mapping gives it the frozen file's.
 VmmDriver qemu_driver() { return {VmmTraits{}, "console=ttyS0 quiet panic=-1 reboot=t init_on_free=0", launch_qemu}; }
 
 }  // namespace harena::microvm

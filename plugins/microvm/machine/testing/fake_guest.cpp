@@ -1,9 +1,10 @@
-// The guests of all machines under the fake of Firecracker (fake_firecracker.cpp), for tests of a whole daemon: one process behind one socket.
+// The guests of all machines under the fake of Firecracker (fake_firecracker.cpp), for tests of a whole
+// daemon: one process behind one socket.
 //
 //   fake_guest SOCKET
 //
-// Each VMM has a user of its own, and keeps it as long as its machine lives: that tells whose agent a connection wants. Says "ready" when it
-// listens. There are no sessions: what asks for one is refused.
+// Each VMM has a user of its own, and keeps it as long as its machine lives: that tells whose agent a
+// connection wants. Says "ready" when it listens. There are no sessions: what asks for one is refused.
 
 #include <poll.h>
 #include <sys/socket.h>
