@@ -98,8 +98,8 @@ def test_another_installation_gives_other_users(vmms):
                 sandbox = client.create(harena.MicroVMArgs(image=IMAGE, memory="192MiB", disk="64MiB"))
                 theirs = status(Path(f"/proc/{vmm_of(sandbox)}"))["Uid"]
             assert theirs not in [status(Path(f"/proc/{pid}"))["Uid"] for pid in vmms["pids"]]
-            stop_everything(other)
         finally:
+            stop_everything(other)
             other.stop()
     remove_groups("harena-vm-other")
 
