@@ -9,9 +9,10 @@ Task<std::vector<BackendListing>> LocalEdge::backends() {
   co_return co_await blocking(workers_, [this] {
     std::vector<BackendListing> list;
     for (const auto& [name, entry] : manager_.backends().all()) {
-      BackendListing listing{.description = entry.backend->describe(),
-                             .plugin_id = entry.plugin_id,
-                             .plugin_version = entry.plugin_version};
+      BackendListing listing;
+      listing.description = entry.backend->describe();
+      listing.plugin_id = entry.plugin_id;
+      listing.plugin_version = entry.plugin_version;
       if (auto probe = entry.backend->probe({}); probe.ok()) {
         listing.probe = *std::move(probe);
       } else {
