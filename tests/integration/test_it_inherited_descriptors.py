@@ -28,3 +28,15 @@ def test_a_leaked_descriptor_ends_at_harenads_start(tmp_path):
     finally:
         os.close(ours)
         daemon.stop()
+
+
+def test_a_start_without_streams_gives_their_numbers_to_nothing_else(tmp_path):
+    daemon = Harenad(tmp_path)
+    starter = tmp_path / "starter"
+    starter.write_text(f'#!/bin/sh\nexec {daemon.program} "$@" <&- >&- 2>&-\n')
+    starter.chmod(0o755)
+    daemon.start(str(starter))
+    try:
+        assert {os.readlink(f"/proc/{daemon.process.pid}/fd/{number}") for number in (0, 1, 2)} == {"/dev/null"}
+    finally:
+        daemon.stop()
