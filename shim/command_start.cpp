@@ -136,6 +136,7 @@ void Command::read_reports() {
 Error Command::explain(std::string_view failed) const {
   auto failure = decode_failure(failed);
   if (!failure) return failure.error();
+  if (failure->error_number == ENOMEM && memory_was_full()) return memory_error();
   if (failure->step == StartStep::enter) return host_.sandbox.entering_failed(failure->error_number);
   const auto path = search_path(host_.sandbox, request_, make_environment(host_.sandbox, request_, Identity{}));
   const auto program = request_.shell.empty() ? request_.argv.front() : shell_of(host_.sandbox, request_);

@@ -54,20 +54,24 @@ bool take_input_back(const Error& error, StartBody& body) {
   return true;
 }
 
-/// Answers with the whole result, or with what it prints as it prints it.
-Task<Status> start_and_follow(const Request& request, ResponseWriter& response, SessionLink link, StartBody body) {
+/// Returns with the command's start, or later: with its first output or its end.
+Task<Result<session::AttachedCommand>> start_attached(SessionLink& link, StartBody& body) {
   // Whoever waits for the end alone needs to know of the start only to feed it.
   body.request.late_started = !body.attach && !body.stdin_data;
   auto begun = co_await link.client.start_attached(body.request);
   if (!begun && take_input_back(begun.error(), body)) begun = co_await link.client.start_attached(body.request);
-  HARENA_CO_TRY(auto attached, std::move(begun));
-  co_await feed_beside(link, attached.started.command, body.stdin_data);
-  if (body.attach) {
-    OutputWish wish;
-    wish.started = attached.started;
-    co_return co_await answer_output(request, response, attached.output, std::move(wish));
-  }
-  co_return co_await answer_whole_result(response, link.client, attached, body.request);
+  if (begun) co_await feed_beside(link, begun->started.command, body.stdin_data);
+  co_return begun;
+}
+
+/// Answers with the whole result, or with what it prints as it prints it.
+Task<Status> start_and_follow(const Request& request, ResponseWriter& response, SessionLink link, StartBody body) {
+  auto starting = start_attached(link, body);
+  if (body.wait) co_return co_await answer_whole_result(response, link.client, std::move(starting), body.request);
+  HARENA_CO_TRY(auto attached, co_await std::move(starting));
+  OutputWish wish;
+  wish.started = attached.started;
+  co_return co_await answer_output(request, response, attached.output, std::move(wish));
 }
 
 Error explain_size(Error error) {

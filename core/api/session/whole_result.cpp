@@ -75,6 +75,17 @@ Task<Status> follow(session::OutputReader& output, Whole& whole) {
   }
 }
 
+struct Run {
+  std::optional<session::AttachedCommand> attached;
+  Whole whole;
+};
+
+Task<Status> run_to_end(Task<Result<session::AttachedCommand>> starting, Run& run) {
+  HARENA_CO_TRY(auto attached, co_await std::move(starting));
+  run.attached.emplace(std::move(attached));
+  co_return co_await follow(run.attached->output, run.whole);
+}
+
 /// Writes one stream's member, read again from the spool: `,"stdout":"..."`.
 class SpooledMember {
  public:
@@ -164,16 +175,18 @@ Task<Status> answer_in_parts(ResponseWriter& response, session::SessionClient& c
 
 }  // namespace
 
-Task<Status> answer_whole_result(ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached,
-                                 const session::StartRequest& request, SignsOfLife signs) {
-  Whole whole;
+Task<Status> answer_whole_result(ResponseWriter& response, session::SessionClient& client,
+                                 Task<Result<session::AttachedCommand>> starting, const session::StartRequest& request, SignsOfLife signs) {
+  Run run;
   LiveAnswer waiting(response, std::move(signs));
-  auto following = follow(attached.output, whole);
+  auto running = run_to_end(std::move(starting), run);
   auto head = json_head();
-  HARENA_CO_TRY_STATUS(co_await waiting.wait_for(std::move(following), std::move(head)));
-  auto info = info_of(attached.started, request, whole.exit);
-  if (!is_known(attached.started, request, whole.exit)) {
-    HARENA_CO_TRY(info, co_await client.info(attached.started.command));
+  HARENA_CO_TRY_STATUS(co_await waiting.wait_for(std::move(running), std::move(head)));
+  const auto& attached = run.attached;
+  const auto& whole = run.whole;
+  auto info = info_of(attached->started, request, whole.exit);
+  if (!is_known(attached->started, request, whole.exit)) {
+    HARENA_CO_TRY(info, co_await client.info(attached->started.command));
     info.exit = whole.exit;
   }
   auto answer = to_json(info);

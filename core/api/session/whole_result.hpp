@@ -17,8 +17,9 @@ inline const SignsOfLife kWaitingSigns{.sign = "\n", .first = std::chrono::secon
 
 /// Follows the command to its end and answers 200 with the whole result. An error is returned before the answer has begun, or
 /// breaks the answer off: a client never sees one that looks whole and isn't.
-/// `request` is what was sent to start it.
-http::Task<Status> answer_whole_result(http::ResponseWriter& response, session::SessionClient& client, session::AttachedCommand& attached,
+/// `starting` may take as long as the command; `request` is what it sends.
+http::Task<Status> answer_whole_result(http::ResponseWriter& response, session::SessionClient& client,
+                                       http::Task<Result<session::AttachedCommand>> starting,
                                        const session::StartRequest& request, SignsOfLife signs = kWaitingSigns);
 
 }  // namespace harena
