@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "plugins/microvm/machine/qemu_arguments.hpp"
 #include "plugins/microvm/machine/qemu_jail.hpp"
@@ -19,6 +20,8 @@
 
 namespace harena::microvm {
 namespace {
+
+using nlohmann::json;
 
 /// The file descriptor sets above those of the command line.
 constexpr int kOverlaySet = 1000;
