@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "plugins/e2b/envd/proto/process.pb.h"
 #include "sdk/http/async_event.hpp"
 #include "sdk/http/request.hpp"
@@ -34,6 +36,7 @@ class SlowSink final : public http::ResponseSink {
   http::AsyncEvent writing;
   std::size_t written = 0;
   bool finished = false;
+  Status outcome;
 };
 
 /// A command whose end is known while what it had printed goes out.
@@ -46,7 +49,16 @@ Task<Status> held_and_over(Rpc& rpc, SlowSink& sink) {
   co_return ok_status();
 }
 
-Task<Status> stream(SlowSink& sink) {
+/// A command that prints without a pause.
+Task<Status> flood(Rpc& rpc) {
+  process::StartResponse message;
+  message.mutable_event()->mutable_keepalive();
+  for (;;) HARENA_CO_TRY_STATUS(co_await rpc.send(message));
+}
+
+using Copy = std::function<Task<Status>(Rpc&)>;
+
+Task<Status> stream(SlowSink& sink, Copy copy, std::optional<std::chrono::milliseconds> deadline) {
   http::StringBody nothing("");
   http::Headers headers;
   headers.add("Content-Type", "application/connect+proto");
@@ -55,17 +67,28 @@ Task<Status> stream(SlowSink& sink) {
   Rpc rpc(request, response);
   HARENA_CO_TRY_STATUS(rpc.open());
   const process::StartResponse keepalive;
-  auto outcome = co_await run_live(rpc, held_and_over(rpc, sink), keepalive, std::nullopt);
+  auto outcome = co_await run_live(rpc, copy(rpc), keepalive, deadline);
+  sink.outcome = outcome;
   co_return co_await rpc.end(std::move(outcome));
 }
 
 TEST(LiveRpc, AnEndWhileSomethingGoesOutCutsNothing) {
   http::IoThreads io(1);
   SlowSink sink;
-  const auto ended = http::run_on(io, stream(sink));
+  const Copy copy = [&sink](Rpc& rpc) { return held_and_over(rpc, sink); };
+  const auto ended = http::run_on(io, stream(sink, copy, std::nullopt));
   EXPECT_TRUE(ended.ok()) << ended.error().describe();
   EXPECT_TRUE(sink.finished);
   EXPECT_GT(sink.written, 2 * 5u) << "both messages and the end";
+}
+
+TEST(LiveRpc, ADeadlineWhileSomethingGoesOutCutsNothing) {
+  http::IoThreads io(1);
+  SlowSink sink;
+  const auto ended = http::run_on(io, stream(sink, flood, std::chrono::milliseconds(75)));
+  EXPECT_TRUE(ended.ok()) << ended.error().describe();
+  EXPECT_TRUE(sink.finished) << "the end in words behind the last message";
+  EXPECT_EQ(sink.outcome.error().code, ErrorCode::deadline_exceeded);
 }
 
 }  // namespace

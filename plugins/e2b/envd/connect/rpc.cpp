@@ -161,7 +161,8 @@ Task<Status> Rpc::send(const google::protobuf::Message& message) {
 
 Task<Status> Rpc::flush() {
   auto turn = co_await mutex_.lock();
-  if (settled_ || held_.empty()) co_return ok_status();
+  if (settled_) co_return make_error(ErrorCode::cancelled, "the stream has ended");
+  if (held_.empty()) co_return ok_status();
   const auto bytes = std::exchange(held_, std::string());
   torn_ = true;
   auto written = co_await write(bytes);
@@ -170,8 +171,8 @@ Task<Status> Rpc::flush() {
 }
 
 Task<void> Rpc::settle() {
+  settled_ = true;  // before the turn: who sends without a pause would always have it first
   auto turn = co_await mutex_.lock();
-  settled_ = true;
 }
 
 Status Rpc::hold(const google::protobuf::Message& message) { return enclose(message, held_); }

@@ -45,7 +45,7 @@ class Rpc {
 
   /// The answer of a unary call.
   http::Task<Status> answer(const google::protobuf::Message& message);
-  /// One message of a stream, out at once. Two may be sent at a time; nothing goes out after settle() but the end.
+  /// One message of a stream, out at once. Two may be sent at a time. cancelled after settle(): the message is held for the end.
   http::Task<Status> send(const google::protobuf::Message& message);
   /// A message that goes out along with the next one or the end, at the latest with flush().
   Status hold(const google::protobuf::Message& message);
