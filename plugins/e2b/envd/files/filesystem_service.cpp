@@ -41,8 +41,9 @@ Task<Status> copy_events(FolderWatch& watch, Rpc& rpc) {
     if (events.empty()) co_return ok_status();
     for (auto& event : events) {
       *message.mutable_filesystem() = std::move(event);
-      HARENA_CO_TRY_STATUS(co_await rpc.send(message));
+      HARENA_CO_TRY_STATUS(rpc.hold(message));
     }
+    HARENA_CO_TRY_STATUS(co_await rpc.flush());
   }
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kWatchBlockBytes = 16 * 1024;
 constexpr std::size_t kMaxLineBytes = 64 * 1024;
+constexpr std::size_t kEventsInOnePiece = 64;
 
 std::string relative(const std::string& path, const std::string& folder) {
   const auto prefix = folder == "/" ? folder : folder + "/";
@@ -145,16 +146,23 @@ Task<void> FolderWatch::add_entry(FilesystemEvent& event) {
 }
 
 Task<Result<std::vector<FilesystemEvent>>> FolderWatch::next() {
-  for (;;) {
+  std::vector<FilesystemEvent> all;
+  while (all.empty() || (line_at_hand() && all.size() < kEventsInOnePiece)) {
+    HARENA_CO_TRY_STATUS(end_);
     HARENA_CO_TRY(const auto line, co_await next_line());
-    if (!line) co_return std::vector<FilesystemEvent>();
-    HARENA_CO_TRY(auto events, watch_events(*line, wish_.path));
-    if (events.empty()) continue;
-    if (wish_.include_entry) {
-      for (auto& event : events) co_await add_entry(event);
+    if (!line) break;
+    auto events = watch_events(*line, wish_.path);
+    if (!events) {
+      end_ = std::move(events).error();
+      if (all.empty()) continue;
+      break;
     }
-    co_return events;
+    for (auto& event : *events) {
+      if (wish_.include_entry) co_await add_entry(event);
+      all.push_back(std::move(event));
+    }
   }
+  co_return all;
 }
 
 }  // namespace harena::e2b

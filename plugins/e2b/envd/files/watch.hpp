@@ -34,12 +34,13 @@ class FolderWatch {
 
   /// Returns when nothing can be missed any more. not_found, invalid_argument (no folder; a network mount that wasn't allowed).
   http::Task<Status> open();
-  /// The next events, at least one; none at the end of the watch (the folder is gone).
+  /// The next events, at least one, and those that came with it; none at the end of the watch (the folder is gone).
   http::Task<Result<std::vector<filesystem::FilesystemEvent>>> next();
 
  private:
   http::Task<Status> refuse_network_mount();
   http::Task<Result<std::optional<nlohmann::json>>> next_line();
+  bool line_at_hand() const { return buffer_.find('\n') != std::string::npos; }
   http::Task<void> add_entry(filesystem::FilesystemEvent& event);
 
   WatchWish wish_;
@@ -47,6 +48,8 @@ class FolderWatch {
   SandboxCall watched_;
   SandboxCall looked_;
   std::string buffer_;
+  /// What ended the watch behind the events that were told last.
+  Status end_;
 };
 
 }  // namespace harena::e2b
