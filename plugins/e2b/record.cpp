@@ -52,6 +52,7 @@ json to_json(const Extras& extras) {
   json out = {{"template", extras.template_id}, {"metadata", extras.metadata}, {"public", extras.public_traffic},
               {"user", extras.user}};
   if (!extras.alias.empty()) out["alias"] = extras.alias;
+  if (!extras.origin.empty()) out["origin"] = extras.origin;
   if (extras.allow_internet_access) out["internet"] = *extras.allow_internet_access;
   if (!extras.mask_request_host.empty()) out["mask_host"] = extras.mask_request_host;
   if (!extras.deny_out.empty()) out["deny_out"] = extras.deny_out;
@@ -69,6 +70,7 @@ Result<Extras> extras_from(const json& document) {
     extras.public_traffic = document.at("public").get<bool>();
     extras.user = document.at("user").get<std::string>();
     extras.alias = document.value("alias", "");
+    extras.origin = document.value("origin", "");
     if (document.contains("internet")) extras.allow_internet_access = document.at("internet").get<bool>();
     extras.mask_request_host = document.value("mask_host", "");
     extras.deny_out = document.value("deny_out", std::vector<std::string>());

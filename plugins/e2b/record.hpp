@@ -24,6 +24,7 @@ inline constexpr const char* kEnvdVersion = "0.6.13";
 struct Extras {
   std::string template_id;   ///< as it was found: "base"
   std::string alias;         ///< the name that the caller used, if another
+  std::string origin;        ///< where template_id is a snapshot: the template that it goes back to
   std::map<std::string, std::string> metadata;
   std::optional<bool> allow_internet_access;  ///< as it was asked for
   bool public_traffic = true;                 ///< false: user ports need the traffic token

@@ -37,6 +37,17 @@ std::string idempotency_of(const ControlCall& call) {
   return std::string(call.request.header("Idempotency-Key").value_or(""));
 }
 
+/// The caller named a template and never an image: the one that is missing is told as the template's.
+Error of_template(Error error, const Template& from) {
+  if (error.code != ErrorCode::not_found) return error;
+  error.message = "template '" + from.id + "' can't be made: " + error.message;
+  for (const char* made_here : {"base", "code-interpreter"}) {
+    const bool missing = from.image == std::string("root/") + made_here + ":v1" && error.message.find(from.image) != std::string::npos;
+    if (missing) error.message += "; `harena image build " + std::string(made_here) + "` makes it";
+  }
+  return error;
+}
+
 Task<Result<Record>> create_from_template(ControlCall& call, const CreateRequest& request, const Template& from) {
   SandboxStore store(call.services, call.key);
   HARENA_CO_TRY(const auto project, co_await store.project());
@@ -47,9 +58,10 @@ Task<Result<Record>> create_from_template(ControlCall& call, const CreateRequest
     if (ready) co_return *std::move(ready);
   }
   auto body = core_create_body(request, from, project);
-  HARENA_CO_TRY(auto record, co_await store.create(from.backend, std::move(body), std::move(key)));
-  HARENA_CO_TRY_STATUS(co_await begin(call, record, from));
-  co_return record;
+  auto record = co_await store.create(from.backend, std::move(body), std::move(key));
+  if (!record.ok()) co_return of_template(std::move(record).error(), from);
+  HARENA_CO_TRY_STATUS(co_await begin(call, *record, from));
+  co_return std::move(record);
 }
 
 /// A snapshot's annotation is its source's: what of it stays is known once there is a sandbox that has it.
@@ -62,7 +74,9 @@ Task<Result<Record>> create_from_snapshot(ControlCall& call, const CreateRequest
   HARENA_CO_TRY(const auto made, co_await store.create(snapshot.value("backend", "container"), std::move(body), std::move(key)));
   json annotations = {{kAnnotation, annotation_of(extras_over(made.extras, request, id))}};
   json changes = {{"annotations", std::move(annotations)}};
-  co_return co_await store.update(made.id, std::move(changes));
+  HARENA_CO_TRY(auto record, co_await store.update(made.id, std::move(changes)));
+  HARENA_CO_TRY_STATUS(co_await start_again(call.services, call.key, record, snapshot.value("kept", "")));
+  co_return record;
 }
 
 constexpr const char* kFindGateway = "command -v mcp-gateway";

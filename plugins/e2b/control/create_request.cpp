@@ -92,6 +92,7 @@ std::string annotation_of(const Extras& extras) {
 Extras extras_over(const Extras& source, const CreateRequest& request, const std::string& snapshot_id) {
   Extras extras = request.extras;
   extras.template_id = snapshot_id;
+  extras.origin = source.origin.empty() ? source.template_id : source.origin;
   const auto plain = plain_template_name(request.template_name);
   if (plain != snapshot_id) extras.alias = plain;
   extras.user = source.user.empty() ? Template().user : source.user;

@@ -1,5 +1,13 @@
 #include "plugins/e2b/control/snapshot_calls.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+
+#include <exception>
+#include <vector>
+
+#include "plugins/e2b/control/sandbox_calls.hpp"
 #include "plugins/e2b/control/sandbox_store.hpp"
 #include "sdk/base/text.hpp"
 #include "sdk/http/error.hpp"
@@ -34,15 +42,35 @@ Result<ForkRequest> parse_fork(const json& body, ControlCall& call) {
   return request;
 }
 
-/// One `SandboxForkResult`.
-json fork_result(const json& line, const Services& services) {
-  if (line.contains("sandbox")) {
-    const auto record = record_from(line["sandbox"]);
-    if (record.ok()) return {{"sandbox", sandbox_json(*record, services)}};
-    return {{"error", refusal(record.error()).body}};
+/// One `SandboxForkResult`, once what the template starts runs in it.
+Task<void> settle_fork(ControlCall& call, json line, std::string kept, json& result) {
+  auto record = record_from(line.value("sandbox", json::object()));
+  if (!line.contains("sandbox")) record = http::parse_error(500, line.dump(-1, ' ', false, json::error_handler_t::replace));
+  auto settled = ok_status();
+  if (record.ok()) settled = co_await start_again(call.services, call.key, *record, std::move(kept));
+  else settled = record.error();
+  if (settled.ok()) result["sandbox"] = sandbox_json(*record, call.services);
+  else result["error"] = refusal(settled.error()).body;
+}
+
+/// All at once: what is started in each takes its time.
+Task<json> settle_forks(ControlCall& call, json lines, std::string kept) {
+  namespace asio = boost::asio;
+  json results = json::array();
+  for (std::size_t i = 0; i < lines.size(); ++i) results.push_back(json::object());
+  const auto executor = co_await asio::this_coro::executor;
+  using Spawned = decltype(asio::co_spawn(executor, settle_fork(call, json(), "", results), asio::deferred));
+  std::vector<Spawned> all;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    all.push_back(asio::co_spawn(executor, settle_fork(call, std::move(lines[i]), kept, results[i]), asio::deferred));
   }
-  const auto error = http::parse_error(500, line.dump(-1, ' ', false, json::error_handler_t::replace));
-  return {{"error", refusal(error).body}};
+  if (all.empty()) co_return results;
+  auto group = asio::experimental::make_parallel_group(std::move(all));
+  auto [order, failures] = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+  for (const auto& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  co_return results;
 }
 
 /// `SnapshotInfo` of a snapshot of Harena's.
@@ -63,9 +91,11 @@ AnswerTask fork_sandbox(ControlCall& call) {
   HARENA_CO_TRY(const auto record, co_await store.living(call.param("id")));
   json asked = {{"count", request.count}, {"lifetime_s", request.timeout_s}};
   HARENA_CO_TRY(const auto forked, co_await store.ask("POST", "/v1/sandboxes/" + record.id + "/fork", std::move(asked)));
-  Answer answer{201, json::array()};
-  for (const auto& line : forked.value("results", json::array())) answer.body.push_back(fork_result(line, call.services));
-  answer.headers.set(kKeptHeader, forked.value("kept", ""));
+  const auto kept = forked.value("kept", "");
+  auto lines = forked.value("results", json::array());
+  auto results = co_await settle_forks(call, std::move(lines), kept);
+  Answer answer{201, std::move(results)};
+  answer.headers.set(kKeptHeader, kept);
   co_return answer;
 }
 

@@ -63,4 +63,15 @@ Task<Status> start_template(Services& services, std::string key, std::string id,
   co_return co_await wait_until_ready(services, std::move(key), std::move(id), from);
 }
 
+Task<Status> start_again(Services& services, std::string key, Record record, std::string kept) {
+  const auto& extras = record.extras;
+  const Template* from = services.settings.find_template(extras.origin.empty() ? extras.template_id : extras.origin);
+  if (kept != "filesystem" || from == nullptr) co_return ok_status();
+  auto started = co_await start_template(services, key, record.id, *from);
+  if (started.ok()) co_return started;
+  SandboxStore store(services, std::move(key));
+  (void)co_await store.act(record.id, "stop");
+  co_return started;
+}
+
 }  // namespace harena::e2b

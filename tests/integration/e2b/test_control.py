@@ -427,6 +427,33 @@ def test_fork(sdk):
     assert children[1].files.read("/home/user/x") == "before" and sandbox.files.read("/home/user/x") == "before"
 
 
+def runs_what_the_template_starts(sandbox):
+    return sandbox.commands.run("test -e /tmp/ready && pgrep -f 'sleep 100[0]' | wc -l").stdout == "1\n"
+
+
+def test_forks_run_what_the_template_starts(sdk):
+    """A container's fork keeps files alone: what its template starts is started in it again."""
+    sandbox = sdk.Sandbox.create("late")
+    sandbox.commands.run("rm /tmp/ready")
+    assert all(runs_what_the_template_starts(child) for child in sandbox.fork(count=2))
+
+
+def test_a_sandbox_of_a_snapshot_runs_what_the_template_starts(sdk):
+    """Of a snapshot of a sandbox of a snapshot too."""
+    first = sdk.Sandbox.create("late").create_snapshot()
+    second = None
+    try:
+        middle = sdk.Sandbox.create(first.snapshot_id)
+        assert runs_what_the_template_starts(middle)
+        middle.commands.run("rm /tmp/ready")
+        second = middle.create_snapshot()
+        assert runs_what_the_template_starts(sdk.Sandbox.create(second.snapshot_id))
+    finally:
+        for one in (first, second):
+            if one is not None:
+                sdk.Sandbox.delete_snapshot(one.snapshot_id)
+
+
 def test_fork_and_snapshot_of_what_is_not_there(sdk):
     sandbox = sdk.Sandbox.create()
     sandbox.kill()
