@@ -40,6 +40,7 @@ Status Creation::inherit_snapshot() {
   ImageStack image{{}, snapshot_->image_config};
   HARENA_TRY(image.layers, manager_.parts_.images.layers(call_, snapshot_->layer_digests));
   spec_.params = merge_params(before.params, spec_.params);
+  if (spec_.annotations.empty()) spec_.annotations = before.annotations;  // as a fork has its source's
   inherit(std::move(image), promised);
   return ok_status();
 }

@@ -147,6 +147,18 @@ TEST(Snapshots, AFailureLeavesNoNameAndNoFolder) {
   EXPECT_TRUE(bench.manager->snapshot({}, source->id, {.name = "one"}).ok());
 }
 
+TEST(Snapshots, WhatIsMadeOfOneHasTheAnnotationsOfItsSource) {
+  Bench bench;
+  const auto source = bench.manager->create({}, Bench::spec(R"({"annotations": {"a": "1"}})"));
+  ASSERT_TRUE(source.ok()) << source.error().describe();
+  const auto taken = bench.manager->snapshot({}, source->id, {.name = "one"});
+  ASSERT_TRUE(taken.ok()) << taken.error().describe();
+  const auto like_it = bench.manager->create({}, Bench::spec(R"({"snapshot": ")" + taken->id.str() + R"("})"));
+  EXPECT_EQ(like_it->spec.annotations, (Labels{{"a", "1"}}));
+  const auto other = bench.manager->create({}, Bench::spec(R"({"annotations": {"b": "2"}, "snapshot": ")" + taken->id.str() + R"("})"));
+  EXPECT_EQ(other->spec.annotations, (Labels{{"b", "2"}}));
+}
+
 /// kill -9 at every transaction of a snapshot and of its removal.
 TEST(Snapshots, EveryDeathIsMended) {
   for (int n = 0; n < 5; ++n) {

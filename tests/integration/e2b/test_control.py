@@ -428,7 +428,8 @@ def test_fork(sdk):
 
 
 def runs_what_the_template_starts(sandbox):
-    return sandbox.commands.run("test -e /tmp/ready && pgrep -f 'sleep 100[0]' | wc -l").stdout == "1\n"
+    started = [one for one in sandbox.commands.list() if "exec sleep 1000" in " ".join(one.args)]
+    return len(started) == 1 and sandbox.files.exists("/tmp/ready")
 
 
 def test_forks_run_what_the_template_starts(sdk):
