@@ -6,16 +6,14 @@ The image is small (Python and Bash); the long form has all languages and data p
 import base64
 import inspect
 import os
-import shlex
 import shutil
-import subprocess
 
 import pytest
 
 from e2b_paths import BUILD, NODE_MODULES, PYTHON
 from e2b_raw import kill_all
 from interpreter_image import LONG, SMALL, build_interpreter_image
-from own_daemon import end_daemon, make_daemon, ready_members, until
+from own_daemon import end_daemon, make_daemon, ready_members, until, variables
 from test_js import CASE, HERE, run
 
 JS_SDK = "@e2b/code-interpreter"
@@ -41,11 +39,7 @@ def daemon():
 
 @pytest.fixture(scope="module")
 def code_env(daemon):
-    """What `harena e2b env` prints."""
-    env = dict(os.environ, HARENA_URL=daemon.url, HARENA_TOKEN=daemon.token)
-    printed = subprocess.run([str(BUILD / "bin" / "harena"), "e2b", "env", "--create-key", "code"], capture_output=True, text=True, env=env)
-    assert printed.returncode == 0, printed.stderr
-    return dict(shlex.split(line)[1].split("=", 1) for line in printed.stdout.splitlines())
+    return variables(daemon)
 
 
 @pytest.fixture(scope="module")
