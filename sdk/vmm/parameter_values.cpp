@@ -14,7 +14,9 @@ constexpr std::size_t kShownBytes = 80;
 
 std::string shown(const json& value) {
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return text.size() > kShownBytes ? text.substr(0, kShownBytes) + "..." : text;
+  if (text.size() <= kShownBytes) return text;
+  text.resize(kShownBytes);
+  return text + "...";
 }
 
 Error bad_parameter(const std::string& name, const json& value, const std::string& right) {
