@@ -72,6 +72,16 @@ def make_initramfs(folder):
     (Path(folder) / "tiny.cpio").write_bytes(b"".join(entries) + newc("TRAILER!!!", 0))
 
 
+class QemuHarenad(Harenad):
+    """Machines outlive their daemon: those of a test that failed end before it."""
+
+    def stop(self):
+        if self.process is not None:
+            for one in request(self, "GET", "/sandboxes?state=creating,running,pausing,paused,resuming,stopping")[1]["sandboxes"]:
+                request(self, "DELETE", f"/sandboxes/{one['id']}")
+        super().stop()
+
+
 def qemu_daemon(folder):
     """Not started."""
     reason = why_not()
@@ -81,7 +91,7 @@ def qemu_daemon(folder):
     disks.mkdir()
     make_initramfs(disks)
     shutil.copy(find_kernel()[0], disks / "vmlinuz")
-    daemon = Harenad(folder)
+    daemon = QemuHarenad(folder)
 
     def configure(document):
         document["plugins"] = {"qemu": {"config": {"instance": QEMU_INSTANCE, "disk_roots": [str(disks)]}}}

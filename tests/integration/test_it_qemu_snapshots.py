@@ -17,9 +17,10 @@ def daemon(tmp_path_factory):
     made = qemu_daemon(tmp_path_factory.mktemp("qemu"))
     made.start()
     yield made
-    assert list((made.state / "snapshots").glob("*")) == []
+    left = list((made.state / "snapshots").glob("*"))
     made.stop()
     remove_groups()
+    assert left == []
 
 
 def ready(sandbox):
