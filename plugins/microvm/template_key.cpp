@@ -21,7 +21,7 @@ json stamp_of(const std::string& path) {
 std::string template_key(const MachineConfig& config, const StartSpec& start) {
   json document = config.to_json();
   // (tsc_khz is measured: the same host never says quite the same.)
-  for (const char* own : {"sandbox", "run_dir", "vm_dir", "from", "standby", "paused", "groups", "uid", "hostname", "machine_id", "start_timeout_ms", "layers", "tsc_khz"}) {
+  for (const char* own : {"sandbox", "run_dir", "vm_dir", "from", "tied", "standby", "paused", "groups", "uid", "hostname", "machine_id", "start_timeout_ms", "layers", "tsc_khz"}) {
     document.erase(own);
   }
   document["version"] = MachineImage::kVersion;

@@ -160,10 +160,12 @@ Status MicrovmBackend::boot_template(Engine& engine, Warmth& warmth, const Templ
   HARENA_TRY(auto config, machine_config(engine, order.request, order.parameters, state, {}));
   config.sandbox = name;
   config.hostname = "template";
+  config.tied = true;
   HARENA_TRY(const auto groups, make_groups(engine, name, order.parameters));
   std::vector<int> joins;
   for (const auto& file : groups.joins) joins.push_back(file.get());
-  HARENA_TRY_STATUS(start_machine(settings_.machine_path, config, groups.platform.get(), joins, check));
+  // Its lifeline is held until the image is taken.
+  HARENA_TRY(const auto started, start_machine(settings_.machine_path, config, groups.platform.get(), joins, check));
   fault_point("microvm.template.booted");
   HARENA_TRY_STATUS(run_start_command(state.endpoint(), start_of(order.request, order.parameters), check));
   run_nothing(state.endpoint());
@@ -188,6 +190,7 @@ Result<Spare> MicrovmBackend::make_spare(Engine& engine, Warmth& warmth, const T
     HARENA_TRY(auto config, machine_config(engine, order.request, order.parameters, state, *folder));
     config.sandbox = name;
     config.hostname = "standby";
+    config.tied = true;
     config.standby = true;
     HARENA_TRY(const auto blank, engine.cgroups.make_blank(name));
     UniqueFd platform(::openat(blank.platform.fd(), "cgroup.procs", O_WRONLY | O_CLOEXEC));

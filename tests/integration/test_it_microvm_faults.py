@@ -126,7 +126,7 @@ def warm(config):
     config["plugins"]["microvm"]["config"].update(templates="auto", ahead=1)
 
 
-@pytest.mark.parametrize("point", WARM if os.environ.get("HARENA_LONG_TESTS") == "1" else ["microvm.claim.moved", "machine.claimed"])
+@pytest.mark.parametrize("point", WARM if os.environ.get("HARENA_LONG_TESTS") == "1" else ["microvm.template.booted", "microvm.claim.moved", "machine.claimed"])
 def test_a_death_while_warming(vms, point):
     vms.stop()
     vms.restart(warm)
@@ -144,6 +144,11 @@ def test_a_death_while_warming(vms, point):
                 time.sleep(0.05)
         vms.fault.write_text(point)
         attempt(lambda: create(client))
+        if point == "microvm.template.booted":  # the machine goes with the daemon, not with the daemon's next start
+            deadline = time.monotonic() + 60
+            while census()["processes"]:
+                assert time.monotonic() < deadline, census()
+                time.sleep(0.05)
         if not revive(vms, warm):
             assert point.startswith("machine."), point
         assert not vms.fault.exists(), f"{point} wasn't reached"

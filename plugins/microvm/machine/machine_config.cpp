@@ -17,7 +17,7 @@ DiskLimits limits_from_json(const json& list) {
 json MachineConfig::to_json() const {
   json list = json::array();
   for (const auto& layer : layers) list.push_back({{"digest", layer.digest}, {"path", layer.path}});
-  return {{"sandbox", sandbox}, {"run_dir", run_dir}, {"vm_dir", vm_dir}, {"from", from}, {"standby", standby}, {"paused", paused}, {"vmm", vmm}, {"program", program}, {"jailer", jailer},
+  return {{"sandbox", sandbox}, {"run_dir", run_dir}, {"vm_dir", vm_dir}, {"from", from}, {"tied", tied}, {"standby", standby}, {"paused", paused}, {"vmm", vmm}, {"program", program}, {"jailer", jailer},
           {"firmware_dir", firmware_dir},
           {"kernel", kernel}, {"initramfs", initramfs}, {"kvm", accelerator == Accelerator::kvm}, {"cpu_model", cpu_model},
           {"tsc_khz", tsc_khz}, {"cpus", cpus}, {"ram_bytes", ram_bytes}, {"disk_bytes", disk_bytes}, {"layers", list}, {"uid", uid}, {"groups", groups},
@@ -33,6 +33,7 @@ Result<MachineConfig> MachineConfig::parse(const std::string& text) {
     from.at("run_dir").get_to(config.run_dir);
     from.at("vm_dir").get_to(config.vm_dir);
     from.at("from").get_to(config.from);
+    config.tied = from.value("tied", false);
     from.at("standby").get_to(config.standby);
     config.paused = from.value("paused", false);
     from.at("vmm").get_to(config.vmm);

@@ -24,6 +24,7 @@ struct MachineConfig {
   std::string run_dir;  // sockets
   std::string vm_dir;   // RAM, disks and state of this machine; its own
   std::string from;     // folder of a machine image to start from; empty: boot
+  bool tied = false;     // it ends when the daemon that started it does: a sandbox's machine goes on, nobody asks for another one again
   bool standby = false;  // with `from`: it is to be claimed by a sandbox (Machine::claim), and ends when nobody will
   bool paused = false;   // vm_dir is the image of a machine whose process has died while it was paused: it is paused again
   std::string vmm = "qemu";  // or "firecracker"

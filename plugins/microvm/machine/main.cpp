@@ -79,9 +79,9 @@ Status Program::begin(const std::string& config_path) {
   return watch_reader();
 }
 
-/// A machine that stands by belongs to the daemon that started it, and goes when that dies.
+/// A machine that stands by, or that a template is made of, belongs to the daemon that started it, and goes when that dies.
 Status Program::watch_reader() {
-  if (!config_.standby) {
+  if (!config_.tied) {
     ::close(kReadyFd);
     return {};
   }
