@@ -117,8 +117,8 @@ class Console:
         self.text = b""
         self.asked = 0
 
-    def wait(self, wanted, patience=120):
-        """What comes before it."""
+    def wait(self, wanted, patience=300):
+        """What comes before it. Firmware, a boot loader and a kernel may all lie in one wait, under emulation on a busy host."""
         deadline = time.monotonic() + patience
         while wanted not in self.text:
             self.socket.settimeout(max(0.01, deadline - time.monotonic()))
@@ -158,8 +158,8 @@ def remove_groups():
 
 
 def request(daemon, method, path, body=None):
-    """(status, body as JSON)."""
-    status, _, told = raw_api.call(daemon, method, path, body)
+    """(status, body as JSON). Verbs of a machine under emulation take their time on a busy host."""
+    status, _, told = raw_api.call(daemon, method, path, body, timeout=600)
     return status, told
 
 
@@ -175,7 +175,7 @@ def stop(daemon, sandbox):
 
 
 def wait_for_state(daemon, sandbox, wanted):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         now = request(daemon, "GET", f"/sandboxes/{sandbox['id']}")[1]
         if now["state"] == wanted:

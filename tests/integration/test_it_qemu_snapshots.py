@@ -120,7 +120,7 @@ def test_a_machine_made_of_one_while_and_after_its_source_lives(daemon):
     made, other = snapshot(daemon, source), snapshot(daemon, source)
     console.run("X=lost; echo $((1+2))-set", b"3-set")
     twin = restore(daemon, made)
-    assert twin["snapshot"] == made["id"] or twin.get("snapshot"), twin
+    assert twin["snapshot"] == made["id"], twin
     theirs = Console(twin["details"]["consoles"]["serial"])
     theirs.run("echo $X-$((1+3))", b"kept-4")
     assert tags(daemon, twin) == [made["id"]]
@@ -257,8 +257,9 @@ def test_a_death_in_the_middle(daemon, which):
     deadline = time.monotonic() + 60
     while file.stat().st_blocks == before and asked.is_alive():  # until it writes
         assert time.monotonic() < deadline
+        time.sleep(0.005)  # what it looks at wants the CPU too
     os.kill(pid, signal.SIGKILL)
-    asked.join(timeout=60)
+    asked.join(timeout=300)
     status, told = answers[0]
     ended = wait_for_state(daemon, sandbox, "failed")
     assert "infrastructure" in str(ended), ended
