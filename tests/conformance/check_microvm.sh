@@ -31,6 +31,6 @@ request make
 # No machine stands by: what a case finds is what it asked for.
 config="{\"instance\": \"$instance\", \"kernel\": \"$kernel\", \"initramfs\": \"$initramfs\", \"memory_dir\": \"$work/memory\", \"ahead\": 0}"
 mkdir "$work/memory"
-# Booted; then every case, from a template that the first of them makes: 32 boots at once take minutes under emulation.
-"$check" "$plugin" --request "$work/none.json" --config "$config" --case create_and_stop --case session_endpoint --case snapshot_and_restore
-"$check" "$plugin" --request "$work/make.json" --config "$config" "$@"
+# An emulated host, or one beside other tests, is slow. Booted; then every case, from a template that the first of them makes: 32 boots at once take minutes under emulation.
+"$check" "$plugin" --patience 10 --request "$work/none.json" --config "$config" --case create_and_stop --case session_endpoint --case snapshot_and_restore
+"$check" "$plugin" --patience 10 --request "$work/make.json" --config "$config" "$@"

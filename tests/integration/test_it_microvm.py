@@ -386,8 +386,19 @@ def test_a_vmm_that_is_killed_while_it_resumes_leaves_a_paused_machine(machine):
         failure = ending.exception()
     # The SDK may have asked once more, where the error said that it is worth it.
     assert failure is None or isinstance(failure, harena.HarenaError), failure
+    if failure is None and not survives(machine):
+        return  # the resume had ended before this process came to its kill
     assert machine.refresh().state == ("running" if failure is None else "paused")
     assert lines(machine, "cat /dev/shm/a") == "kept\n"
+
+
+def survives(machine):
+    try:
+        lines(machine, "true")
+        return True
+    except harena.HarenaError:
+        wait_state(machine, "failed")
+        return False
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "snapshot", "fork", "rollback"])

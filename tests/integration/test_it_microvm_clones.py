@@ -1,6 +1,7 @@
 """Who a clone is, before its first command: what an image's hooks are told, what the report says of them, and how right the clock is."""
 
 import json
+import re
 import shutil
 import tempfile
 import time
@@ -96,19 +97,22 @@ def test_hooks_that_fail_are_told_and_hold_nobody_up_for_long(machine):
     add_hook(machine, "20-is-killed", "#!/bin/sh\nkill -9 $$\n")
     add_hook(machine, "30-no-program", "#!/no/such/shell\n")
     add_hook(machine, "40-leaves-one", "#!/bin/sh\nsleep 1000 &\n")
-    add_hook(machine, "50-hangs", "#!/bin/sh\nexec sleep 1000\n")
-    add_hook(machine, "60-tell", TELL)
+    add_hook(machine, "50-tell", TELL)
+    # Last: what it takes is taken from nobody.
+    add_hook(machine, "80-hangs", "#!/bin/sh\nexec sleep 1000\n")
     lines(machine, "echo x > /etc/harena/clone.d/70-data")
     child = machine.fork()[0]
     try:
         told = told_by(child)
-        assert list(told) == ["10-fails", "20-is-killed", "30-no-program", "40-leaves-one", "50-hangs", "60-tell"]
+        assert list(told) == ["10-fails", "20-is-killed", "30-no-program", "40-leaves-one", "50-tell", "80-hangs"]
         assert told["10-fails"]["exit_code"] == 3 and told["10-fails"]["output"] == "no such generator\n"
         assert told["20-is-killed"]["signal"] == 9
         assert "error" in told["30-no-program"]
         assert told["40-leaves-one"]["exit_code"] == 0
-        assert "5000 ms" in told["50-hangs"]["error"] and told["50-hangs"]["ms"] >= 5000
-        assert told["60-tell"]["exit_code"] == 0 and lines(child, "cut -d' ' -f1 /root/told") == f"{child.id}\n"
+        waited = re.search(r"within (\d+) ms", told["80-hangs"]["error"])
+        # What it may take is less when the others left less of what all may take together: a busy host.
+        assert waited and int(waited[1]) <= 5000 and told["80-hangs"]["ms"] >= int(waited[1]), told
+        assert told["50-tell"]["exit_code"] == 0 and lines(child, "cut -d' ' -f1 /root/told") == f"{child.id}\n"
         assert "sleep" not in lines(child, "ps"), "what a hook leaves behind ends with it"
         assert json.dumps(child.refresh().raw["details"]).count("10-fails") == 1
     finally:
