@@ -94,6 +94,11 @@ void report_vmm(HostReport& report, const std::string& name, const std::string& 
     report.ok("vmm", name + " " + *version + " runs machines");
     return;
   }
+  if (version.error().code == ErrorCode::deadline_exceeded) {
+    // Slow isn't broken: it is asked again at the next probe, and machines may start meanwhile.
+    report.warning("vmm", name + "'s version isn't known yet", version.error().message, "wait until the host is less busy");
+    return;
+  }
   report.error("vmm", version.error().message, "machines run in it", "install it again");
 }
 

@@ -48,7 +48,7 @@ bool report_file(HostReport& report, const std::string& id, const std::string& p
 Result<AcceleratorChoice> report_accelerator(HostReport& report, const std::string& wanted, const std::string& machines);
 /// The limits that a machine must have: cpu, memory, pids.
 void report_limits(HostReport& report, const std::set<std::string>& allow_missing);
-/// Its version, as fact and label `vmm`: "qemu 7.2.22". An error when it says none. [blocking] it may be
+/// Its version, as fact and label `vmm`: "qemu 7.2.22". An error when it says none, a warning when it is too slow to. [blocking] it may be
 /// started for that.
 void report_vmm(HostReport& report, const std::string& name, const std::string& path, VersionCache& versions);
 

@@ -92,5 +92,16 @@ TEST_F(Program, ThatSaysNothingIsAnError) {
   EXPECT_EQ(cache.of(folder_ + "/data").error().code, ErrorCode::failed_precondition);
 }
 
+TEST_F(Program, ThatIsSlowIsAWarning) {
+  VersionCache cache(1);
+  HostReport report("qemu");
+  put("exec sleep 60");
+  report_vmm(report, "qemu", path_, cache);
+  const json found = report.probe();
+  EXPECT_EQ(found["usable"], true) << found;
+  EXPECT_EQ(found["facts"]["findings"][0]["level"], "warning");
+  EXPECT_NE(found["facts"]["warnings"][0].get<std::string>().find(path_ + " --version said nothing within"), std::string::npos) << found;
+}
+
 }  // namespace
 }  // namespace harena::vmm

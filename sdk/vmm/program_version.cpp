@@ -20,7 +20,6 @@
 namespace harena::vmm {
 namespace {
 
-constexpr std::int64_t kPatienceNs = 5'000'000'000;
 constexpr std::size_t kMostBytes = 4096;
 
 Result<pid_t> spawn_into(const std::string& path, int out) {
@@ -39,7 +38,7 @@ Result<pid_t> spawn_into(const std::string& path, int out) {
   return pid;
 }
 
-/// Until its end, or as much as a version needs.
+/// Until its end, or as much as a version needs, or the deadline.
 std::string read_some(int from, std::int64_t deadline_ns) {
   std::string text;
   std::array<char, 512> buffer;
@@ -69,17 +68,22 @@ std::string version_in(const std::string& text) {
   return {};
 }
 
-Result<std::string> program_version(const std::string& path) {
+Result<std::string> program_version(const std::string& path, std::int64_t patience_ns) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "pipe2");
   UniqueFd from(ends[0]), to(ends[1]);
   HARENA_TRY(const pid_t pid, spawn_into(path, to.get()));
   to.reset();
-  const std::string text = read_some(from.get(), monotonic_now_ns() + kPatienceNs);
+  const std::int64_t deadline = monotonic_now_ns() + patience_ns;
+  const std::string text = read_some(from.get(), deadline);
   ::kill(pid, SIGKILL);  // our own child, not waited for yet
   ::waitpid(pid, nullptr, 0);
   const std::string version = version_in(text);
   if (!version.empty()) return version;
+  if (text.empty() && monotonic_now_ns() >= deadline) {
+    return make_error(ErrorCode::deadline_exceeded,
+                      path + " --version said nothing within " + std::to_string(patience_ns / 1'000'000'000) + " s");
+  }
   return make_error(ErrorCode::failed_precondition, path + " --version says no version");
 }
 
@@ -90,7 +94,7 @@ Result<std::string> VersionCache::of(const std::string& path) {
   std::lock_guard lock(mutex_);
   Known& known = known_[path];
   if (!known.version.empty() && known.bytes == file.st_size && known.mtime_ns == mtime_ns) return known.version;
-  HARENA_TRY(const std::string version, program_version(path));
+  HARENA_TRY(const std::string version, program_version(path, patience_ns_));
   known = {file.st_size, mtime_ns, version};
   return version;
 }
