@@ -30,6 +30,9 @@ using plugin::Call;
 using plugin::Host;
 using vmm::SandboxState;
 
+/// Of one that didn't do what it was asked: it may be on its way out, and has a moment for it.
+bool goes_on(const ProcessRef& machine);
+
 class QemuBackend final : public plugin::BackendPlugin, public plugin::ContainerVerbs {
  public:
   static constexpr plugin::Info kInfo{.licence = "Apache-2.0", .config_schema = kSettingsSchema};

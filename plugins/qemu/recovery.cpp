@@ -12,19 +12,29 @@ namespace harena::qemu {
 namespace {
 
 constexpr std::int64_t kStatusPatienceMs = 180'000;
+constexpr std::int64_t kPartingNs = 3'000'000'000;
 
 }  // namespace
+
+bool goes_on(const ProcessRef& machine) {
+  const auto process = open_process(machine);
+  if (!process.ok()) return process.error().code != ErrorCode::not_found;
+  return !wait_process_end(process->get(), monotonic_now_ns() + kPartingNs);
+}
 
 Status QemuBackend::adopt(Engine& engine, const std::string& id, const SandboxState& state) {
   if (state.boot.empty()) return make_error(ErrorCode::not_found, "its creation was interrupted");
   HARENA_TRY(const std::string boot, boot_id());
   if (boot != state.boot) return make_error(ErrorCode::not_found, "the machine was restarted");
   auto process = open_process(state.machine);
+  if (!process.ok() && process.error().code != ErrorCode::not_found) return std::move(process).error();
   if (!process.ok()) return make_error(ErrorCode::not_found, "harena-qemu-machine has ended");
   {
     std::lock_guard lock(mutex_);
     if (records_.count(id) != 0) return {};  // known already: recover is idempotent
-    HARENA_TRY_STATUS(users_.acquire_exactly(state.uid));
+    if (auto held = users_.acquire_exactly(state.uid); !held.ok()) {  // the machine's own process holds it too
+      host_.warning("the user " + std::to_string(state.uid) + " of " + id + ": " + held.error().describe());
+    }
     records_[id] = Record{false, state};
   }
   return engine.watcher->watch(id, *std::move(process));
@@ -50,10 +60,17 @@ Result<json> QemuBackend::recover(const Call&, std::string_view sandbox_id, std:
   } else if (!text.empty()) {
     HARENA_TRY(state, SandboxState::decode(text));
   }
-  if (auto adopted = adopt(*engine, id, state); !adopted.ok()) return give_up(*engine, id, state, adopted.error());
+  if (auto adopted = adopt(*engine, id, state); !adopted.ok()) {
+    if (adopted.error().code != ErrorCode::not_found) return std::move(adopted).error();
+    return give_up(*engine, id, state, adopted.error());
+  }
   // A verb that the dead daemon had asked for is finished first: its outcome is what counts.
   const auto status = vmm::ask_machine_process(state.control(), {{"verb", "status"}}, kStatusPatienceMs);
-  if (!status.ok()) return give_up(*engine, id, state, status.error());
+  if (!status.ok()) {
+    // A verb may take longer than we wait, and its machine is whole: only one whose process has ended is given up.
+    if (goes_on(state.machine)) return Error(status.error()).during("asking a machine that lives");
+    return give_up(*engine, id, state, status.error());
+  }
   if (const auto dropped = drop_fork(id, state); !dropped.ok()) {
     host_.warning("what a fork left of " + id + ": " + dropped.error().describe());
   }

@@ -24,7 +24,6 @@ namespace {
 constexpr int kStateVersion = 1;
 /// A memory of 64 GiB is written in it at 100 MB/s.
 constexpr std::int64_t kKeepPatienceMs = 700'000;
-constexpr std::int64_t kPartingNs = 3'000'000'000;
 constexpr const char* kForkTag = "fork";
 /// Children that start at once: most of it is waiting for their memory.
 constexpr std::size_t kForkWorkers = 4;
@@ -44,12 +43,6 @@ bool same_file(const std::string& a, const std::string& b) {
   struct stat first{}, second{};
   return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
       first.st_ino == second.st_ino;
-}
-
-/// Of one that didn't do what it was asked: it may be on its way out.
-bool goes_on(const ProcessRef& machine) {
-  const auto process = open_process(machine);
-  return process.ok() && !wait_process_end(process->get(), monotonic_now_ns() + kPartingNs);
 }
 
 json with_error(Result<json> made) { return made.ok() ? *std::move(made) : json{{"error", vmm::control_error(made.error())}}; }

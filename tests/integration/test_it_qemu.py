@@ -43,6 +43,27 @@ def test_console_pause_restart_and_stop(daemon):
     assert leftovers() == []
 
 
+def test_a_machine_that_lives_isnt_given_up_because_it_cant_be_asked(daemon):
+    """A daemon that starts while a long verb is under way waits for it; what it doesn't hear mustn't cost a machine and its disks."""
+    sandbox = create(daemon, display=False)
+    console = Console(sandbox["details"]["consoles"]["serial"])
+    console.wait(b"tiny-ready")
+    console.run("X=kept; echo $X-$((1+1))", b"kept-2")
+    control = os.path.join(os.path.dirname(sandbox["details"]["consoles"]["serial"]), "machine.sock")
+    daemon.kill()
+    os.rename(control, control + ".away")
+    daemon.restart()
+    os.rename(control + ".away", control)
+    assert request(daemon, "GET", f"/sandboxes/{sandbox['id']}")[1]["state"] == "running"
+    console.run("echo $X-$((2+1))", b"kept-3")
+    for verb, state in (("pause", "paused"), ("resume", "running")):
+        status, told = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/{verb}", {})
+        assert status == 200 and told["state"] == state, told
+    console.close()
+    stop(daemon, sandbox)
+    assert leftovers() == []
+
+
 def test_a_guest_without_agent_refuses_commands(daemon):
     sandbox = create(daemon, display=False)
     status, told = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/commands", {"argv": ["true"]})
