@@ -33,7 +33,6 @@ int look_at_machine(const harena::Config& config) {
 
 int main(int argc, char** argv) {
   harena::fill_standard_streams();
-  harena::close_inherited_descriptors();
   CLI::App app{"Harena's daemon: API, edge, watcher and IAM in one process"};
   std::string config_file;
   bool check = false, doctor = false;
@@ -46,6 +45,7 @@ int main(int argc, char** argv) {
   auto config = harena::load_config(config_file.empty() ? std::nullopt : std::optional<std::filesystem::path>(config_file),
                                     harena::process_environment());
   if (!config.ok()) return fail(config.error());
+  harena::close_inherited_descriptors();  // behind the configuration, which may be one of them (--config /dev/fd/N); before there are threads
   if (check) {
     std::printf("%s\n", config->to_json().dump(2).c_str());
     return 0;

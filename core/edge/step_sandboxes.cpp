@@ -30,8 +30,10 @@ Step EdgeRole::sandboxes_step() {
             return ok_status();
           },
           [this] {
-            // Running sandboxes are left alone: that is what a restart is for. Calls under way end first.
+            // Running sandboxes are left alone: that is what a restart is for. Calls under way end first, then what they left to be removed:
+            // the backends, which the next steps end, have a part in it.
             workers_->wait();
+            manager_->wait_removed();
             edge_.reset();
           }};
 }

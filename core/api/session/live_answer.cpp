@@ -28,7 +28,7 @@ Task<Status> LiveAnswer::accompany(Task<Status> copy) {
       boost::asio::co_spawn(executor, keep_alive(), boost::asio::deferred));
   auto [order, failed, clock_failed] =
       co_await group.async_wait(boost::asio::experimental::wait_for_one(), boost::asio::use_awaitable);
-  if (failed && order[0] == 0) std::rethrow_exception(failed);
+  if (failed && (order[0] == 0 || gone_.ok())) std::rethrow_exception(failed);
   HARENA_CO_TRY_STATUS(std::move(gone_));
   co_return std::move(outcome_);
 }

@@ -22,7 +22,7 @@ PYTHON_PROGRAM = f"""
 import asyncio, json
 from e2b import AsyncSandbox
 async def main():
-    wanted = [AsyncSandbox.create(request_timeout={PATIENCE_S}) for _ in range({COUNT})]
+    wanted = [AsyncSandbox.create(timeout=3600, request_timeout={PATIENCE_S}) for _ in range({COUNT})]
     made = await asyncio.gather(*wanted, return_exceptions=True)
     print(json.dumps([one.sandbox_id if isinstance(one, AsyncSandbox) else repr(one) for one in made]), flush=True)
     input()
@@ -33,7 +33,7 @@ JAVASCRIPT_PROGRAM = f"""
 const {{ Sandbox }} = require('e2b')
 const options = {{ requestTimeoutMs: {PATIENCE_S}_000 }}
 async function main() {{
-  const made = await Promise.allSettled(Array.from({{ length: {COUNT} }}, () => Sandbox.create(options)))
+  const made = await Promise.allSettled(Array.from({{ length: {COUNT} }}, () => Sandbox.create({{ ...options, timeoutMs: 3600_000 }})))
   console.log(JSON.stringify(made.map((one) => one.value ? one.value.sandboxId : String(one.reason))))
   await new Promise((told) => process.stdin.once('data', told))
   console.log(JSON.stringify(await Promise.all(made.map((one) => one.value.kill(options)))))
