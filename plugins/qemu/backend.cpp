@@ -9,7 +9,6 @@ namespace harena::qemu {
 namespace {
 
 constexpr std::int64_t kLockPatienceNs = 2'000'000'000;
-constexpr std::int64_t kVerbPatienceMs = 40'000;
 
 }  // namespace
 
@@ -66,12 +65,12 @@ Result<json> QemuBackend::usage(const Call&, std::string_view sandbox_id) {
 }
 
 Result<json> QemuBackend::pause(const Call&, std::string_view sandbox_id) {
-  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "pause"}}, kVerbPatienceMs));
+  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "pause"}}, kKeepPatienceMs));
   return json{{"kept", "memory"}};
 }
 
 Result<json> QemuBackend::resume(const Call&, std::string_view sandbox_id) {
-  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "resume"}}, kVerbPatienceMs));
+  HARENA_TRY_STATUS(ask(std::string(sandbox_id), {{"verb", "resume"}}, kKeepPatienceMs));
   return json{{"kept", "memory"}};
 }
 

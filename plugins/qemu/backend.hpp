@@ -30,6 +30,10 @@ using plugin::Call;
 using plugin::Host;
 using vmm::SandboxState;
 
+/// For a verb of a machine: longer than it gives itself for a memory of 64 GiB, which is written at 50 MB/s or more. Others may come first,
+/// such as a copy for another sandbox, whatever the verb: one that is given up would be done later.
+inline constexpr std::int64_t kKeepPatienceMs = 1'600'000;
+
 /// Of one that didn't do what it was asked: it may be on its way out, and has a moment for it.
 bool goes_on(const ProcessRef& machine);
 

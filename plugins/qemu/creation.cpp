@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "plugins/qemu/backend.hpp"
@@ -25,6 +26,8 @@ Result<MachineConfig> QemuBackend::machine_config(const Engine& engine, const js
   MachineConfig config;
   bool uefi = false;
   HARENA_TRY_STATUS(apply_parameters(request.value("params", json::object()), settings_.disk_roots, config, cpu_millicores, uefi));
+  config.asked_cpus = config.cpus;
+  config.asked_memory_bytes = config.memory_bytes;
   request.at("sandbox_id").get_to(config.sandbox);
   request.at("run_dir").get_to(config.run_dir);
   config.vm_dir = request.at("state_dir").get<std::string>() + "/vm";
@@ -104,7 +107,7 @@ Result<json> QemuBackend::create_claimed(const Call& call, Engine& engine, Machi
     std::lock_guard lock(mutex_);
     records_[id].state = state;
   }
-  const CgroupLimits limits = limits_of(cpu_millicores, config.all_memory_bytes());
+  const CgroupLimits limits = limits_of(cpu_millicores, std::max(config.all_memory_bytes(), config.asked_memory_bytes));
   HARENA_TRY(auto groups, engine.cgroups.make_sandbox(id, limits, {}));
   HARENA_TRY(auto platform, engine.cgroups.make_platform(id));
   HARENA_TRY(UniqueFd own, vmm::open_procs(platform.fd()));

@@ -22,8 +22,6 @@ namespace harena::qemu {
 namespace {
 
 constexpr int kStateVersion = 1;
-/// A memory of 64 GiB is written in it at 100 MB/s.
-constexpr std::int64_t kKeepPatienceMs = 700'000;
 constexpr const char* kForkTag = "fork";
 /// Children that start at once: most of it is waiting for their memory.
 constexpr std::size_t kForkWorkers = 4;

@@ -3,11 +3,17 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string_view>
+
+#include "sdk/support/process.hpp"
+#include "sdk/vmm/control_server.hpp"
 
 namespace harena::vmm {
 namespace {
@@ -50,6 +56,40 @@ TEST_F(ControlClient, AProcessThatEndsUnreadyIsTold) {
   auto started = start_machine_process(program("exit 3\n"), "unused", {}, [] { return Status(); });
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, ErrorCode::unavailable);
+}
+
+UniqueFd connect_and_say(const std::string& path, std::string_view text) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  return socket;
+}
+
+TEST_F(ControlClient, AVerbWhoseCallerHasGoneIsntBegun) {
+  auto loop = *EventLoop::make();
+  const std::string path = folder_ + "/machine.sock";
+  auto server = ControlServer::listen(*loop, path);
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  auto impatient = connect_and_say(path, R"({"verb": "pause"})");
+  const auto deadline = monotonic_now_ns() + 60'000'000'000;
+  ASSERT_TRUE(loop->run_until([&] { return (*server)->waiting(); }, deadline, "a request").ok());
+  impatient.reset();
+  std::vector<std::string> begun;
+  const auto verb = [&](const json& request) -> Result<json> {
+    begun.push_back(request["verb"]);
+    return json::object();
+  };
+  (*server)->serve(verb);
+  EXPECT_FALSE((*server)->waiting());
+  const auto patient = connect_and_say(path, R"({"verb": "status"})");
+  ASSERT_TRUE(loop->run_until([&] { return (*server)->waiting(); }, deadline, "a request").ok());
+  (*server)->serve(verb);
+  EXPECT_EQ(begun, std::vector<std::string>{"status"});
+  char answer[64];
+  EXPECT_GT(::recv(patient.get(), answer, sizeof answer, MSG_DONTWAIT), 0);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "sdk/vmm/control_server.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -41,6 +42,8 @@ void ControlServer::on_packet(int fd) {
 void ControlServer::serve(const std::function<Result<json>(const json& request)>& verb) {
   Request request = std::move(requests_.front());
   requests_.pop_front();
+  pollfd caller{request.peer.get(), 0, 0};
+  if (::poll(&caller, 1, 0) > 0 && (caller.revents & POLLHUP) != 0) return;
   const json document = json::parse(request.text, nullptr, false);
   auto done = document.is_object() ? verb(document) : Result<json>(make_error(ErrorCode::invalid_argument, "a request is a JSON object"));
   const json answer = done.ok() ? json{{"ok", *done}} : json{{"error", control_error(done.error())}};

@@ -1,7 +1,7 @@
 #pragma once
 // The plugin's way to a machine: a SOCK_SEQPACKET socket in the run folder. One packet is a request, one packet its answer, both JSON; then
 // the connection ends. Requests are served one after the other, in the order in which they came; a caller that goes away doesn't end the
-// verb that it asked for.
+// verb that it asked for if that has begun, and takes one back that waits for its turn.
 //
 //   {"verb": "snapshot", "folder": "..."}   ->   {"ok": {...}}  or  {"error": {"code", "message", "cause", "cause_detail", "retry"}}
 
@@ -31,7 +31,7 @@ class ControlServer {
 
   /// A request is there. (For EventLoop::run_until.)
   bool waiting() const { return !requests_.empty(); }
-  /// Takes the oldest request, answers with what `verb` returns. Precondition: waiting().
+  /// Takes the oldest request, answers with what `verb` returns; nothing if its caller has gone. Precondition: waiting().
   void serve(const std::function<Result<json>(const json& request)>& verb);
 
  private:

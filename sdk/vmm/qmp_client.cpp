@@ -46,8 +46,9 @@ void QmpClient::on_readable() {
   const ssize_t got = ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return break_off(gone(got == 0 ? "closed" : std::strerror(errno)));
+  std::size_t looked = in_.size();
   in_.append(bytes, static_cast<std::size_t>(got));
-  for (std::size_t end; !broken_ && (end = in_.find('\n')) != std::string::npos;) {
+  for (std::size_t end; !broken_ && (end = in_.find('\n', looked)) != std::string::npos; looked = 0) {
     take_line(in_.substr(0, end));
     in_.erase(0, end + 1);
   }

@@ -21,8 +21,9 @@ namespace harena::vmm {
 
 using nlohmann::json;
 
-/// A longer line of QEMU ends the connection: no answer that is asked for comes near it.
-inline constexpr std::size_t kMaxQmpLineBytes = 256 << 10;
+/// A longer line of QEMU ends the connection: no answer that is asked for comes near it. The longest are lists of the snapshots in a
+/// machine's disks, some 200 bytes for each and disk.
+inline constexpr std::size_t kMaxQmpLineBytes = 16 << 20;
 /// Events between two looks that are remembered by name; further ones are dropped.
 inline constexpr std::size_t kMaxQmpEvents = 64;
 

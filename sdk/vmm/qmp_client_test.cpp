@@ -52,7 +52,7 @@ struct Talk {
   explicit Talk(std::vector<std::string> lines) : script(std::move(lines)), loop(*EventLoop::make()) {
     client = QmpClient::start(*loop, script.take(), soon());
   }
-  static std::int64_t soon() { return monotonic_now_ns() + 10'000'000'000; }
+  static std::int64_t soon() { return monotonic_now_ns() + 60'000'000'000; }
   Result<json> ask(const std::string& command) { return (*client)->execute(command, json::object(), soon()); }
   Script script;
   std::unique_ptr<EventLoop> loop;
@@ -88,6 +88,14 @@ TEST(QmpClient, WhatATakenOverQemuMaySay) {
     ASSERT_FALSE(answer.ok()) << nonsense.substr(0, 60);
     EXPECT_EQ(answer.error().cause, Cause::infrastructure) << nonsense.substr(0, 60);
   }
+}
+
+TEST(QmpClient, AnAnswerMayBeALongList) {
+  const std::string list(3 << 20, 'x');
+  Talk talk({kFine, "{\"return\": {\"list\": \"" + list + "\"}, \"id\": {id}}\n"});
+  auto answer = talk.ask("query-named-block-nodes");
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ((*answer)["list"], list);
 }
 
 TEST(QmpClient, AClosedConnectionIsTold) {

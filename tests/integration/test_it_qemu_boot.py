@@ -113,8 +113,30 @@ def test_cpus_and_memory_grow_while_it_runs(daemon):
     status, told = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/rollback", {"snapshot": made["id"]})
     assert status == 200, told
     assert seen(console) == (2, 384)
+    # Its record says 512 MiB still, which the machine hasn't: whatever is made of it is what it is.
+    status, told = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/fork", {"count": 1})
+    assert status == 201 and "sandbox" in told["results"][0], told
+    stop(daemon, told["results"][0]["sandbox"])
+    status, smaller = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/snapshots", {})
+    assert status == 201, smaller
+    status, twin = request(daemon, "POST", "/backends/qemu/sandboxes", {"snapshot": smaller["id"]})
+    assert status == 201, twin
+    stop(daemon, twin)
+    assert request(daemon, "DELETE", f"/snapshots/{smaller['id']}")[0] in (200, 204)
     assert resize(daemon, sandbox, memory="512MiB")[0] == 200
     assert seen(console) == (2, 512)
+    # A snapshot with more memory than it may have now waits until it may.
+    status, larger = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/snapshots", {})
+    assert status == 201, larger
+    assert request(daemon, "POST", f"/sandboxes/{sandbox['id']}/rollback", {"snapshot": made["id"]})[0] == 200
+    assert resize(daemon, sandbox, memory="384MiB")[0] == 200
+    status, told = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/rollback", {"snapshot": larger["id"]})
+    assert status == 409 and "'memory'" in told["error"]["message"] and str(512 << 20) in told["error"]["message"], told
+    assert seen(console) == (2, 384)
+    assert resize(daemon, sandbox, memory="512MiB")[0] == 200
+    assert request(daemon, "POST", f"/sandboxes/{sandbox['id']}/rollback", {"snapshot": larger["id"]})[0] == 200
+    assert seen(console) == (2, 512)
+    assert request(daemon, "DELETE", f"/snapshots/{larger['id']}")[0] in (200, 204)
     console.close()
     status, twin = request(daemon, "POST", "/backends/qemu/sandboxes", {"snapshot": made["id"]})
     assert status == 201, twin
@@ -128,12 +150,20 @@ def test_cpus_and_memory_grow_while_it_runs(daemon):
 
 
 def test_a_guest_that_takes_nothing_is_told(daemon):
-    sandbox = create(daemon, display=False, cpu_max=2, command_line="console=ttyS0 quiet acpi=off")
+    sandbox = create(daemon, display=False, cpu_max=2, memory_max="384MiB", command_line="console=ttyS0 quiet acpi=off")
     console = Console(sandbox["details"]["consoles"]["serial"])
     console.wait(b"tiny-ready")
     status, told = resize(daemon, sandbox, cpu=2)
     assert status == 409 and "cpu1" in told["error"]["message"] and "ACPI" in told["error"]["message"], told
     assert request(daemon, "GET", f"/sandboxes/{sandbox['id']}")[1]["params"].get("cpu", 1) == 1
+    assert resize(daemon, sandbox, cpu=0.5)[0] == 200  # which needs nothing of the guest
+    status, told = resize(daemon, sandbox, memory="384MiB")
+    assert status == 409 and "memory1" in told["error"]["message"], told
+    # It may take it yet; that is no hindrance to anything else.
+    assert resize(daemon, sandbox, cpu=0.25)[0] == 200
+    status, told = request(daemon, "POST", f"/sandboxes/{sandbox['id']}/fork", {"count": 1})
+    assert status == 201 and "sandbox" in told["results"][0], told
+    stop(daemon, told["results"][0]["sandbox"])
     console.run("echo still-$((1+1))", b"still-2")
     console.close()
     stop(daemon, sandbox)

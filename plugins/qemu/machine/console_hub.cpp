@@ -21,7 +21,12 @@ Result<std::unique_ptr<ConsoleHub>> ConsoleHub::open(vmm::EventLoop& loop, int l
 ConsoleHub::~ConsoleHub() {
   for (const auto& [fd, peer] : viewers_) loop_.unwatch(fd);
   if (listener_) loop_.unwatch(listener_.get());
-  loop_.unwatch(line_);
+  detach();
+}
+
+void ConsoleHub::detach() {
+  if (line_ >= 0) loop_.unwatch(line_);
+  line_ = -1;
 }
 
 Status ConsoleHub::watch_line() {
@@ -30,9 +35,10 @@ Status ConsoleHub::watch_line() {
 }
 
 Status ConsoleHub::attach(int line) {
-  loop_.unwatch(line_);
+  detach();
   line_ = line;
   input_.clear();
+  watch_viewers();
   return watch_line();
 }
 
@@ -52,6 +58,7 @@ void ConsoleHub::drop(int fd) {
 }
 
 bool ConsoleHub::take_output() {
+  if (line_ < 0) return false;
   char bytes[16 << 10];
   const ssize_t got = ::recv(line_, bytes, sizeof bytes, MSG_DONTWAIT);
   if (got <= 0) {
@@ -78,11 +85,18 @@ void ConsoleHub::drain() {
   }
 }
 
+void ConsoleHub::watch_viewers() {
+  for (const auto& [other, peer] : viewers_) {
+    (void)loop_.watch(other, EPOLLIN, [this, fd = other](std::uint32_t) { on_viewer(fd); });
+  }
+}
+
 void ConsoleHub::on_viewer(int fd) {
   char bytes[kMaxPendingInput];
   const ssize_t got = ::recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return drop(fd);
+  if (line_ < 0) return;  // nobody is there to read it
   input_.append(bytes, static_cast<std::size_t>(got));
   send_input();
   if (input_.size() <= kMaxPendingInput) return;
@@ -95,10 +109,7 @@ void ConsoleHub::send_input() {
   if (sent < 0 && errno != EAGAIN && errno != EINTR) input_.clear();  // the machine has ended
   if (sent > 0) input_.erase(0, static_cast<std::size_t>(sent));
   (void)watch_line();
-  if (!held || input_.size() > kMaxPendingInput) return;
-  for (const auto& [other, peer] : viewers_) {
-    (void)loop_.watch(other, EPOLLIN, [this, fd = other](std::uint32_t) { on_viewer(fd); });
-  }
+  if (held && input_.size() <= kMaxPendingInput) watch_viewers();
 }
 
 }  // namespace harena::qemu

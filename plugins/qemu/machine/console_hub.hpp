@@ -24,7 +24,9 @@ class ConsoleHub {
   const std::string& text() const { return text_; }
   /// Reads what the line still holds: of a machine that has ended.
   void drain();
-  /// Another machine's line from now on; who watches stays. The former one has been unwatched or is still open.
+  /// The line is about to be closed: its number may be another file's by the next attach(). Who watches stays; what they write is dropped.
+  void detach();
+  /// Another machine's line from now on. The former one has been detached or is still open.
   Status attach(int line);
 
  private:
@@ -35,10 +37,11 @@ class ConsoleHub {
   void on_viewer(int fd);
   void drop(int fd);
   void send_input();
+  void watch_viewers();
   Status watch_line();
 
   vmm::EventLoop& loop_;
-  int line_;
+  int line_;  ///< -1: none
   UniqueFd listener_;
   std::map<int, UniqueFd> viewers_;
   std::string text_, input_;

@@ -101,16 +101,36 @@ Result<json> Machine::resize(int cpus, std::int64_t memory_bytes) {
         " CPUs; the machine was made for at most " +
                                                        std::to_string(config_.max_cpus) + " ('cpu_max')");
   }
-  HARENA_TRY_STATUS(check_size(memory_bytes));
+  // What the record says already was right once: the machine may have more by now, or less after a rollback.
+  const bool same_memory = memory_bytes == config_.asked_memory_bytes;
+  if (!same_memory) HARENA_TRY_STATUS(check_size(memory_bytes));
   HARENA_TRY(const bool runs, running());
-  const bool grows = cpus > config_.all_cpus() || memory_bytes > config_.all_memory_bytes();
+  const bool grows = (cpus > config_.all_cpus() && cpus != config_.asked_cpus) ||
+                     (memory_bytes > config_.all_memory_bytes() && !same_memory);
   if (grows && !runs) {
     return make_error(ErrorCode::failed_precondition, "the machine is paused; its guest takes CPUs and memory only while it runs");
   }
-  // What an earlier attempt put in is waited for again.
+  if (runs) HARENA_TRY_STATUS(plug_missing(cpus, memory_bytes));
+  config_.asked_cpus = cpus;
+  config_.asked_memory_bytes = memory_bytes;
+  return json{{"cpus", config_.all_cpus()}, {"memory_bytes", config_.all_memory_bytes()}};
+}
+
+/// What an earlier attempt put in is waited for again, if it is wanted.
+Status Machine::wait_for_plugged(int cpus, std::int64_t memory_bytes) {
+  int with_cpus = config_.cpus;
+  std::int64_t with_bytes = config_.memory_bytes;
   for (const auto& one : config_.plugged) {
-    if (runs) HARENA_TRY_STATUS(wait_until_taken(json::parse(one.device).at("id")));
+    const bool cpu = one.memory_bytes == 0;
+    if (cpu ? cpus > with_cpus : memory_bytes > with_bytes) HARENA_TRY_STATUS(wait_until_taken(json::parse(one.device).at("id")));
+    with_cpus += cpu ? 1 : 0;
+    with_bytes += one.memory_bytes;
   }
+  return {};
+}
+
+Status Machine::plug_missing(int cpus, std::int64_t memory_bytes) {
+  HARENA_TRY_STATUS(wait_for_plugged(cpus, memory_bytes));
   while (config_.all_cpus() < cpus) {
     HARENA_TRY_STATUS(plug_cpu());
     fault_point("qemu.machine.resize.cpu");
@@ -120,7 +140,7 @@ Result<json> Machine::resize(int cpus, std::int64_t memory_bytes) {
     HARENA_TRY_STATUS(plug_memory(more));
     HARENA_TRY_STATUS(wait_until_taken(json::parse(config_.plugged.back().device).at("id")));
   }
-  return json{{"cpus", config_.all_cpus()}, {"memory_bytes", config_.all_memory_bytes()}};
+  return {};
 }
 
 }  // namespace harena::qemu

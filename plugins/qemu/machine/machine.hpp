@@ -34,8 +34,8 @@ class Machine {
   /// Copies the files of a snapshot that shares the machine's own, which stands still meanwhile, to the folder `to`.
   Result<json> copy_files(const std::string& folder, const std::string& to);
   /// Plugs in what is missing, one after the other, each until the guest has taken it (ACPI's _OST). Nothing is ever taken away:
-  /// fewer `cpus` are a success, less memory than there is an invalid_argument. failed_precondition: the guest doesn't take it, or
-  /// stands still.
+  /// fewer `cpus` are a success, less memory than there is an invalid_argument unless that is what the record says already.
+  /// failed_precondition: the guest doesn't take it, or stands still.
   Result<json> resize(int cpus, std::int64_t memory_bytes);
   /// Presses the power button (ACPI); a paused guest goes on first.
   Status power_down();
@@ -53,13 +53,17 @@ class Machine {
   class Standstill;
   Status launch();
   void end_vmm();
+  Status check_room(std::int64_t memory_bytes) const;
   Status check_version(const std::string& then) const;
   Status check_same_program() const;
   Status keep_tag_alone();
   Status go_on_from(const std::string& tag);
   Status check_holds_snapshots() const;
+  Status check_new(const std::string& tag);
   Status take_snapshot(const std::string& tag, const std::string& folder);
   Status check_size(std::int64_t memory_bytes) const;
+  Status wait_for_plugged(int cpus, std::int64_t memory_bytes);
+  Status plug_missing(int cpus, std::int64_t memory_bytes);
   Status plug_cpu();
   Status plug_memory(std::int64_t bytes);
   Status plug(const json& object, const json& device, std::int64_t memory_bytes);

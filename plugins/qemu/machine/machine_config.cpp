@@ -8,7 +8,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DiskConfig, image, qcow2, raw, size_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PluggedDevice, object, device, memory_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CloudInit, user_data, meta_data, network_config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineConfig, sandbox, run_dir, vm_dir, qemu, qemu_img, iso_maker, kvm, cpu_model, cpus,
-                                   max_cpus, memory_bytes, max_memory_bytes, plugged, uefi, firmware_code, firmware_vars, disks,
+                                   max_cpus, memory_bytes, max_memory_bytes, plugged, asked_cpus, asked_memory_bytes, uefi, firmware_code, firmware_vars, disks,
                                        iso, kernel, initramfs,
                                    command_line, display, has_cloud_init, cloud_init, uid, restore_tag, restore_vmm, restore_folder)
 
@@ -30,7 +30,12 @@ json MachineConfig::to_json() const { return json(*this); }
 
 Result<MachineConfig> MachineConfig::parse(const std::string& text) {
   try {
-    return json::parse(text).get<MachineConfig>();
+    json document = json::parse(text);
+    if (document.is_object()) {
+      document.emplace("asked_cpus", 0);
+      document.emplace("asked_memory_bytes", 0);
+    }
+    return document.get<MachineConfig>();
   } catch (const json::exception& e) {
     return make_error(ErrorCode::data_loss, std::string("a machine's configuration can't be read: ") + e.what());
   }

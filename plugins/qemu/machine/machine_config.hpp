@@ -42,6 +42,10 @@ struct MachineConfig {
   std::int64_t memory_bytes = 0;      ///< at power-on
   std::int64_t max_memory_bytes = 0;  ///< the same
   std::vector<PluggedDevice> plugged;
+  /// What the sandbox's record says. A rollback across a growth, or a piece that the guest hasn't taken: the machine has another size.
+  /// 0: of a release that didn't say.
+  int asked_cpus = 0;
+  std::int64_t asked_memory_bytes = 0;
   bool uefi = false;
   std::string firmware_code, firmware_vars;  ///< UEFI's flash; empty: BIOS
   std::vector<DiskConfig> disks;

@@ -23,7 +23,7 @@ struct Parameter {
 constexpr Parameter kParameters[] = {
     {"max_cpus", "cpu_max"}, {"max_memory_bytes", "memory_max"}, {"disks", "disks"},         {"iso", "iso"},
     {"kernel", "kernel"},    {"initramfs", "initramfs"},         {"command_line", "command_line"}, {"display", "display"},
-    {"uefi", "firmware"},    {"cloud_init", "cloud_init"}};
+    {"uefi", "firmware"},    {"has_cloud_init", "cloud_init"},    {"cloud_init", "cloud_init"}};
 
 std::string shown(const json& value) {
   const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -42,6 +42,12 @@ Error another_host(const std::string& what, const std::string& then, const std::
 }
 
 }  // namespace
+
+Status sync_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file && ::fsync(file.get()) == 0) return {};
+  return errno_error(errno, "writing " + path + " to the disk");
+}
 
 Result<std::map<std::string, ImageIdentity>> identify_images(const MachineConfig& config) {
   std::vector<std::string> paths = {config.iso};
@@ -101,8 +107,10 @@ Status MachineSnapshot::write(const std::string& folder) const {
   HARENA_TRY(UniqueFd at, open_directory(AT_FDCWD, folder));
   const std::string fresh = std::string(kManifest) + ".new";
   HARENA_TRY_STATUS(create_file_at(at.get(), fresh, document.dump(-1, ' ', false, json::error_handler_t::replace), 0600));
+  HARENA_TRY_STATUS(sync_file(folder + "/" + fresh));
   if (::renameat(at.get(), fresh.c_str(), at.get(), kManifest) != 0) return errno_error(errno, "renaming a manifest");
-  return {};
+  // The second names of the disks as well: a snapshot that is said to be ready is there after a power loss.
+  return sync_file(folder);
 }
 
 Status MachineSnapshot::check_images() const {
@@ -118,11 +126,14 @@ Status MachineSnapshot::check_images() const {
 
 Status MachineSnapshot::check_fits(const MachineConfig& wanted) const {
   const json then = config.to_json(), now = wanted.to_json();
-  if (wanted.cpus > config.all_cpus()) return differs("cpu", wanted.cpus, config.all_cpus());
-  if (wanted.memory_bytes != config.all_memory_bytes()) return differs("memory", wanted.memory_bytes, config.all_memory_bytes());
+  if (wanted.cpus > config.all_cpus() && wanted.cpus != config.asked_cpus) return differs("cpu", wanted.cpus, config.all_cpus());
+  if (wanted.memory_bytes != config.all_memory_bytes() && wanted.memory_bytes != config.asked_memory_bytes) {
+    return differs("memory", wanted.memory_bytes, config.all_memory_bytes());
+  }
   for (const auto& [key, name] : kParameters) {
     if (then.at(key) == now.at(key)) continue;
-    const bool secret = std::string_view(key) == "cloud_init";
+    if (std::string_view(key) == "max_cpus" && wanted.max_cpus == wanted.cpus) continue;  // nobody said one
+    const bool secret = std::string_view(name) == "cloud_init";
     return secret ? differs(name, "another", "(not shown)") : differs(name, now.at(key), then.at(key));
   }
   if (config.kvm != wanted.kvm) return another_host("the accelerator", config.kvm ? "kvm" : "tcg", wanted.kvm ? "kvm" : "tcg");

@@ -43,6 +43,9 @@ struct MachineSnapshot {
 
 Result<std::map<std::string, ImageIdentity>> identify_images(const MachineConfig& config);
 
+/// Of a file or a folder: what it holds is on the disk.
+Status sync_file(const std::string& path);
+
 /// Names, in the machine's folder, of the files that are its own.
 std::vector<std::string> own_files(const MachineConfig& config);
 

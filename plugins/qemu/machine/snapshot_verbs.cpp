@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "plugins/qemu/machine/machine.hpp"
@@ -20,6 +21,8 @@ namespace {
 constexpr std::int64_t kJobNs = 120'000'000'000;
 /// A whole memory is written at 50 MB/s or more.
 constexpr std::int64_t kSaveNsPerByte = 20;
+/// Their list is one answer of QEMU (vmm::kMaxQmpLineBytes), with up to 8 disks of several nodes each.
+constexpr std::size_t kMostSnapshots = 1000;
 constexpr std::int64_t kQuitNs = 20'000'000'000;
 
 bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
@@ -108,6 +111,14 @@ Result<json> Machine::forget_snapshot(const std::string& tag) {
   return json{{"forgotten", true}};
 }
 
+Status Machine::check_new(const std::string& tag) {
+  HARENA_TRY(const auto known, jobs().tags());
+  if (known.contains(tag)) return make_error(ErrorCode::already_exists, "the machine's disks have a snapshot '" + tag + "'");
+  if (known.size() < kMostSnapshots) return {};
+  return make_error(ErrorCode::resource_exhausted, "the machine's disks hold " + std::to_string(known.size()) +
+      " snapshots, of at most " + std::to_string(kMostSnapshots) + "; delete some of them");
+}
+
 Status Machine::take_snapshot(const std::string& tag, const std::string& folder) {
   MachineSnapshot made{.tag = tag, .vmm = qemu_->qmp().version(), .config = config_, .images = {}};
   made.config.restore_tag.clear();
@@ -117,12 +128,14 @@ Status Machine::take_snapshot(const std::string& tag, const std::string& folder)
   fault_point("qemu.machine.snapshot.saved");
   for (const auto& name : own_files(config_)) HARENA_TRY_STATUS(vmm::link_or_copy(config_.vm_dir + "/" + name, folder + "/" + name));
   fault_point("qemu.machine.snapshot.linked");
+  for (const auto& name : own_files(config_)) HARENA_TRY_STATUS(sync_file(folder + "/" + name));
   return made.write(folder);
 }
 
 Result<json> Machine::snapshot(const std::string& tag, const std::string& folder) {
   HARENA_TRY_STATUS(check_holds_snapshots());
   forget_deleted();
+  HARENA_TRY_STATUS(check_new(tag));
   HARENA_TRY_STATUS(note_tag(tag, folder));
   fault_point("qemu.machine.snapshot.noted");
   const std::int64_t begun = now_us();
@@ -156,7 +169,17 @@ void Machine::end_vmm() {
   const std::int64_t deadline = monotonic_now_ns() + kQuitNs;
   if (qemu_->qmp().execute("quit", json::object(), deadline).ok()) (void)wait_process_end(qemu_->pidfd(), deadline);
   console_->drain();
+  console_->detach();
   qemu_.reset();
+}
+
+/// Its group's limit follows what the record says, or what the machine has.
+Status Machine::check_room(std::int64_t memory_bytes) const {
+  const std::int64_t room = std::max(config_.asked_memory_bytes, config_.all_memory_bytes());
+  if (memory_bytes <= room) return {};
+  return make_error(ErrorCode::failed_precondition, "the machine had " + std::to_string(memory_bytes) +
+      " bytes of memory when the snapshot was taken, and now may have " + std::to_string(room) +
+                                                        "; change its parameter 'memory' to as much first");
 }
 
 Result<json> Machine::rollback(const std::string& folder) {
@@ -165,6 +188,7 @@ Result<json> Machine::rollback(const std::string& folder) {
     return make_error(ErrorCode::failed_precondition, "the machine's disks don't hold the snapshot '" + snapshot.tag +
                                                           "': a full machine goes back to its own snapshots and to the one that it was made of");
   }
+  HARENA_TRY_STATUS(check_room(snapshot.config.all_memory_bytes()));
   HARENA_TRY_STATUS(snapshot.check_images());
   HARENA_TRY_STATUS(check_version(snapshot.vmm));
   HARENA_TRY_STATUS(check_same_program());
