@@ -169,9 +169,11 @@ Result<json> Machine::pause() {
   fault_point("machine.pause.frozen");
   auto stopped = vmm_->stop(begun + kStepPatienceNs);
   auto image = stopped.ok() ? capture(config_.vm_dir, names_) : Result<MachineImage>(std::move(stopped).error());
-  Status written = image.ok() ? image->sync(config_.vm_dir) : Status(image.error());
-  if (written.ok()) written = image->write(config_.vm_dir);
+  Status written = image.ok() ? image->write_to_disk(config_.vm_dir) : Status(image.error());
+  // What another process takes it over by, after a reboot too.
+  if (written.ok()) written = sync_if_there(path("config.json"));
   if (!written.ok()) {
+    (void)MachineImage::forget(config_.vm_dir);
     if (image.ok()) remove_files({image->state, image->delta});
     if (image.ok() && !driver_.traits.maps_ram_file) {
       if (image->ram != ram_) remove_files({image->ram});

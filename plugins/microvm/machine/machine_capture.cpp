@@ -201,7 +201,8 @@ Status Machine::merge_large_delta(const std::string& folder, FileNames& names, M
   MachineImage before = image;
   image.ram = fresh;
   image.delta.clear();
-  HARENA_TRY_STATUS(image.write(folder));
+  // One that is paused is on the disk: what goes is what isn't needed any more, also when the host dies in between.
+  HARENA_TRY_STATUS(folder == config_.vm_dir ? image.write_to_disk(folder) : image.write(folder));
   ::unlink((folder + "/" + before.ram).c_str());
   ::unlink((folder + "/" + before.delta).c_str());
   return {};

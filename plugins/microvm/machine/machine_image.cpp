@@ -56,7 +56,19 @@ MachineImage image_from(const json& document) {
   return image;
 }
 
+Status sync_folder(const std::string& folder) {
+  HARENA_TRY(UniqueFd at, open_directory(AT_FDCWD, folder));
+  return ::fsync(at.get()) == 0 ? Status() : Status(errno_error(errno, "writing the folder of a machine image to the disk"));
+}
+
 }  // namespace
+
+Status sync_if_there(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file && errno == ENOENT) return {};
+  if (!file || ::fsync(file.get()) != 0) return errno_error(errno, "writing " + path + " to the disk");
+  return {};
+}
 
 std::vector<std::string> MachineImage::files() const {
   std::vector<std::string> names = {ram, state};
@@ -79,7 +91,9 @@ Result<MachineImage> MachineImage::read(const std::string& folder) {
   }
 }
 
-Status MachineImage::write(const std::string& folder) const {
+Status MachineImage::write(const std::string& folder) const { return write(folder, false); }
+
+Status MachineImage::write(const std::string& folder, bool synced) const {
   HARENA_TRY(UniqueFd at, open_directory(AT_FDCWD, folder));
   const std::string fresh = std::string(kManifestFile) + ".new";
   MachineImage whole = *this;
@@ -87,12 +101,20 @@ Status MachineImage::write(const std::string& folder) const {
   for (const auto& name : files()) {
     HARENA_TRY(whole.bytes[name], size_of(folder, name));
   }
-  if (Status made = create_file_at(at.get(), fresh, to_json(whole).dump(2), 0600); !made.ok()) {
+  Status made = create_file_at(at.get(), fresh, to_json(whole).dump(2), 0600);
+  if (made.ok() && synced) made = sync_if_there(folder + "/" + fresh);
+  if (!made.ok()) {
     ::unlinkat(at.get(), fresh.c_str(), 0);
     return made;
   }
   if (::renameat(at.get(), fresh.c_str(), at.get(), kManifestFile) != 0) return errno_error(errno, "renaming a manifest");
   return {};
+}
+
+Status MachineImage::write_to_disk(const std::string& folder) const {
+  HARENA_TRY_STATUS(sync(folder));
+  HARENA_TRY_STATUS(write(folder, true));
+  return sync_folder(folder);
 }
 
 Status MachineImage::sync(const std::string& folder) const {
@@ -101,8 +123,8 @@ Status MachineImage::sync(const std::string& folder) const {
     if (!file) return errno_error(errno, "opening " + name + " of a machine image");
     if (::fdatasync(file.get()) != 0) return errno_error(errno, "writing " + name + " of a machine image to the disk");
   }
-  HARENA_TRY(UniqueFd at, open_directory(AT_FDCWD, folder));
-  return ::fsync(at.get()) == 0 ? Status() : Status(errno_error(errno, "writing the folder of a machine image to the disk"));
+  HARENA_TRY_STATUS(sync_if_there(folder + "/" + kManifestFile));
+  return sync_folder(folder);
 }
 
 Status MachineImage::check_files(const std::string& folder) const {

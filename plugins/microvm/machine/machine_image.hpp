@@ -41,14 +41,23 @@ struct MachineImage {
   static Result<MachineImage> read(const std::string& folder);
   /// Atomic: makes the folder an image.
   Status write(const std::string& folder) const;
+  /// The same, and it is one whatever happens to the host: its files are on the disk before the manifest that names them is, and that is on
+  /// the disk before this returns.
+  Status write_to_disk(const std::string& folder) const;
   /// From now on the folder is none. Idempotent.
   static Status forget(const std::string& folder);
   std::vector<std::string> files() const;
-  /// Its files are on the disk, whatever happens to the host. The manifest (write) is a name that comes after them.
+  /// Its files, the folder and a manifest that is there are on the disk, whatever happens to the host.
   Status sync(const std::string& folder) const;
   /// data_loss names a file that isn't there, or hasn't the size that it had. What is in it: plugins/microvm/image_digests.hpp.
   Status check_files(const std::string& folder) const;
+
+ private:
+  Status write(const std::string& folder, bool synced) const;
 };
+
+/// One file is on the disk; one that isn't there is none.
+Status sync_if_there(const std::string& path);
 
 using vmm::clone_file;
 using vmm::link_or_copy;

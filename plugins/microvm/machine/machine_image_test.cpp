@@ -45,6 +45,22 @@ TEST_F(ImageFolder, IsNoneWithoutItsManifest) {
   EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::not_found);
 }
 
+TEST_F(ImageFolder, IsNoneOnTheDiskBeforeItsFilesAre) {
+  const auto made = image();
+  fs::rename(folder_ + "/a/state.3", folder_ + "/kept");
+  EXPECT_FALSE(made.write_to_disk(folder_ + "/a").ok());
+  EXPECT_EQ(MachineImage::read(folder_ + "/a").error().code, ErrorCode::not_found);
+  fs::rename(folder_ + "/kept", folder_ + "/a/state.3");
+  ASSERT_TRUE(made.write_to_disk(folder_ + "/a").ok());
+  auto read = MachineImage::read(folder_ + "/a");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(read->check_files(folder_ + "/a").ok());
+  EXPECT_FALSE(fs::exists(folder_ + "/a/manifest.json.new"));
+  EXPECT_TRUE(sync_if_there(folder_ + "/a/manifest.json").ok());
+  EXPECT_TRUE(sync_if_there(folder_ + "/a/none").ok());
+  EXPECT_FALSE(sync_if_there(folder_ + "/a/manifest.json/none").ok());
+}
+
 TEST_F(ImageFolder, AdoptedFilesOutliveWhereTheyCameFrom) {
   const auto made = image();
   put("b/disk.7", "in use");
