@@ -1,6 +1,7 @@
 #include "plugins/microvm/clone_hooks.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "sdk/session/client/run_blocking.hpp"
 #include "sdk/session/client/session_client.hpp"
@@ -14,6 +15,8 @@ using json = nlohmann::json;
 using namespace session;
 
 constexpr std::size_t kToldOutputBytes = 500;
+/// The limit is the guest's to keep; after so much more one that doesn't answer has been asked for the last time.
+constexpr std::int64_t kHostExtraMs = 5'000;
 constexpr std::uint64_t kKeptOutputBytes = 64 << 10;
 constexpr std::int64_t kNsPerMs = 1'000'000;
 
@@ -29,7 +32,9 @@ class HookRunner {
   http::Task<json> run(std::string name, std::int64_t patience_ms) {
     const std::int64_t begun = monotonic_now_ns();
     json result = {{"name", name}};
-    auto end = co_await run_to_exit(name, patience_ms);
+    auto running = run_to_exit(name, patience_ms);
+    const std::chrono::milliseconds most(patience_ms + kHostExtraMs);
+    auto end = co_await http::with_timeout(std::move(running), most, "the guest's answer about it");
     result["ms"] = (monotonic_now_ns() - begun) / kNsPerMs;
     if (!end.ok()) {
       result["error"] = end.error().message;
@@ -74,6 +79,9 @@ class HookRunner {
   const MachineConfig& config_;
 };
 
+/// What a guest says may be any bytes, and is cut anywhere; a report is text.
+json as_text(const json& results) { return json::parse(results.dump(-1, ' ', false, json::error_handler_t::replace)); }
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> hook_environment(const MachineConfig& config) {
@@ -103,7 +111,7 @@ json run_clone_hooks(const std::string& endpoint, const MachineConfig& config, c
     if (Status done = run_blocking(run()); !done.ok()) result = {{"name", name}, {"error", done.error().message}};
     results.push_back(std::move(result));
   }
-  return results;
+  return as_text(results);
 }
 
 std::string failed_hooks(const json& results) {

@@ -18,7 +18,8 @@ inline constexpr std::int64_t kHooksPatienceMs = 15'000;
 
 /// `names`: what the guest's agent found (RenewAnswer::hooks); what can't be a hook's name is left out.
 /// Returns an array of what became of each: {"name", "ms", and "exit_code" or "signal" or "error"}, and
-/// "output" (its last 500 bytes) of one that failed. [blocking] A hook that fails fails nothing. `check` is
+/// "output" (its last 500 bytes, as UTF-8) of one that failed. [blocking] A hook that fails fails nothing, nor does a
+/// guest that doesn't answer: it is waited for 5 s longer than for the hook. `check` is
 /// asked before each: what it says ends it.
 nlohmann::json run_clone_hooks(const std::string& endpoint, const MachineConfig& config, const nlohmann::json& names,
                                const std::function<Status()>& check);

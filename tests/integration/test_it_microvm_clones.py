@@ -94,6 +94,7 @@ def test_hooks_know_the_new_identity_before_the_first_command(api, machine):
 
 def test_hooks_that_fail_are_told_and_hold_nobody_up_for_long(machine):
     add_hook(machine, "10-fails", "#!/bin/sh\necho no such generator >&2\nexit 3\n")
+    add_hook(machine, "15-no-text", "#!/bin/sh\nprintf '\\377 a\\303'\nexit 1\n")
     add_hook(machine, "20-is-killed", "#!/bin/sh\nkill -9 $$\n")
     add_hook(machine, "30-no-program", "#!/no/such/shell\n")
     add_hook(machine, "40-leaves-one", "#!/bin/sh\nsleep 1000 &\n")
@@ -104,8 +105,9 @@ def test_hooks_that_fail_are_told_and_hold_nobody_up_for_long(machine):
     child = machine.fork()[0]
     try:
         told = told_by(child)
-        assert list(told) == ["10-fails", "20-is-killed", "30-no-program", "40-leaves-one", "50-tell", "80-hangs"]
+        assert list(told) == ["10-fails", "15-no-text", "20-is-killed", "30-no-program", "40-leaves-one", "50-tell", "80-hangs"]
         assert told["10-fails"]["exit_code"] == 3 and told["10-fails"]["output"] == "no such generator\n"
+        assert told["15-no-text"]["exit_code"] == 1 and told["15-no-text"]["output"] == "\ufffd a\ufffd"
         assert told["20-is-killed"]["signal"] == 9
         assert "error" in told["30-no-program"]
         assert told["40-leaves-one"]["exit_code"] == 0
