@@ -38,6 +38,15 @@ Result<MachineConfig> config_of(const SandboxState& state) {
   return config;
 }
 
+/// A user that a machine got for its new process, until that is its own.
+struct NewUser {
+  vmm::UserPool& pool;
+  std::uint32_t uid = 0;
+  ~NewUser() {
+    if (uid != 0) pool.release(uid);
+  }
+};
+
 }  // namespace
 
 /// A machine that was paused is a whole image: another process takes it over, after a reboot too.
@@ -51,8 +60,10 @@ Status MicrovmBackend::revive(Engine& engine, const std::string& id, SandboxStat
   HARENA_TRY_STATUS(engine.cgroups.remove_sandbox(id, deadline));
   std::error_code failed;
   std::filesystem::create_directories(state.run_dir + "/jail", failed);
+  NewUser user{users_};
   if (!record_of(id)) {
-    HARENA_TRY(state.uid, users_.acquire_again(state.uid));
+    HARENA_TRY(user.uid, users_.acquire_again(state.uid));
+    state.uid = user.uid;
   }
   config.uid = state.uid;
   Parameters parameters;
@@ -66,9 +77,11 @@ Status MicrovmBackend::revive(Engine& engine, const std::string& id, SandboxStat
   HARENA_TRY(state.boot, boot_id());
   fault_point("microvm.revived");
   HARENA_TRY_STATUS(create_file_at(AT_FDCWD, state.vm_dir + kSuccessor, state.encode(), 0600));
+  HARENA_TRY_STATUS(sync_if_there(state.vm_dir + kSuccessor));
   {
     std::lock_guard lock(mutex_);
     records_[id] = Record{false, state};
+    user.uid = 0;  // the record's
   }
   HARENA_TRY(UniqueFd process, open_process(state.machine));
   return engine.watcher->watch(id, std::move(process));
@@ -83,9 +96,10 @@ Status MicrovmBackend::adopt(Engine& engine, const std::string& id, const Sandbo
   {
     std::lock_guard lock(mutex_);
     if (records_.count(id) != 0) return {};  // known already: recover is idempotent
-    HARENA_TRY_STATUS(users_.acquire_exactly(state.uid));
     records_[id] = Record{false, state};
   }
+  // The machine's own process holds its user all the same.
+  if (Status held = users_.acquire_exactly(state.uid); !held.ok()) host_.warning("the microVM " + id + ": " + held.error().message);
   return engine.watcher->watch(id, *std::move(process));
 }
 
@@ -115,8 +129,12 @@ Result<json> MicrovmBackend::recover(const Call&, std::string_view sandbox_id, s
     return give_up(*engine, id, state, adopted.error());
   }
   // A verb that the dead daemon had asked for is finished first: its outcome is what counts.
-  const auto status = ask_machine(state.run_dir, {{"verb", "status"}}, kStatusPatienceMs);
-  if (!status.ok()) return give_up(*engine, id, state, status.error());
+  auto status = ask_machine(state.run_dir, {{"verb", "status"}}, kStatusPatienceMs);
+  if (!status.ok()) {
+    const bool gone = status.error().code == ErrorCode::unavailable || !open_process(state.machine).ok();
+    if (gone) return give_up(*engine, id, state, status.error());
+    return std::move(status).error().during("asking the machine, which lives, for its state");
+  }
   const bool paused = status->value("state", "") == "paused";
   return json{{"status", paused ? "paused" : "running"}, {"session_endpoint", state.endpoint()}};
 }

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import harena
+import harenad_process
 from harenad_process import IMAGE, SOURCE
 from microvm_support import census, microvm_daemon, remove_groups
 from running_daemon import import_tiny, stop_everything
@@ -428,6 +429,22 @@ def test_a_daemon_that_is_killed_in_the_middle_of_a_verb(vms, api, machine, verb
     for one in api.snapshots.list():
         api.snapshots.delete(one.id)
     assert list(vms.state.glob("snapshots/*")) == [] and not list(vms.state.glob(f"sandboxes/{machine.id}/vm/fork"))
+
+
+@pytest.mark.skipif(not LONG, reason="waits three minutes; HARENA_LONG_TESTS=1 runs it")
+def test_a_machine_that_is_busy_for_longer_than_a_restart_waits_is_not_destroyed(vms, machine, monkeypatch):
+    monkeypatch.setattr(harenad_process, "START_S", 400)
+    lines(machine, "echo kept > /dev/shm/a")
+    (keeper,) = machine_pids(machine)
+    vms.kill()
+    os.kill(keeper, signal.SIGSTOP)
+    try:
+        vms.restart()
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    assert "its state" in vms.log.read_text(errors="replace")
+    assert machine.refresh().state == "running"
+    assert lines(machine, "cat /dev/shm/a") == "kept\n"
 
 
 @pytest.mark.parametrize("who", ["vmm", "machine"])
