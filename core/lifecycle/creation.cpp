@@ -3,6 +3,20 @@
 #include "core/lifecycle/private_folder.hpp"
 
 namespace harena {
+namespace {
+
+/// What a snapshot hands down: not what the backend's schema says is of one create alone.
+nlohmann::json handed_down(const nlohmann::json& params, const nlohmann::json& schema) {
+  const auto properties = schema.value("properties", nlohmann::json::object());
+  auto kept = nlohmann::json::object();
+  for (const auto& [name, value] : params.items()) {
+    const bool once = properties.contains(name) && properties[name].is_object() && properties[name].value("x-once", false);
+    if (!once) kept[name] = value;
+  }
+  return kept;
+}
+
+}  // namespace
 
 Creation::Creation(SandboxManager& manager, const CallContext& call, const CreateSpec& spec)
     : manager_(manager), call_(call), spec_(spec) {}
@@ -39,7 +53,7 @@ Status Creation::inherit_snapshot() {
   if (asked.memory_bytes != 0) promised.memory_bytes = asked.memory_bytes;
   ImageStack image{{}, snapshot_->image_config};
   HARENA_TRY(image.layers, manager_.parts_.images.layers(call_, snapshot_->layer_digests));
-  spec_.params = merge_params(before.params, spec_.params);
+  spec_.params = merge_params(handed_down(before.params, backend_.backend->describe().params_schema), spec_.params);
   if (spec_.annotations.empty()) spec_.annotations = before.annotations;  // as a fork has its source's
   inherit(std::move(image), promised);
   return ok_status();

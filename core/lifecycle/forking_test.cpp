@@ -110,6 +110,23 @@ TEST(Forking, AbsentVerbsAreNamed) {
   EXPECT_EQ(bench.manager->fork({}, source->id, {}).error().code, ErrorCode::failed_precondition);
 }
 
+TEST(Snapshots, DontHandDownWhatIsOfOneCreateAlone) {
+  Bench bench;
+  bench.backend.description().params_schema = {{"properties", {{"verify", {{"type", "string"}, {"x-once", true}}},
+                                                                        {"size", {{"type", "integer"}}}}}};
+  const auto source = bench.manager->create({}, Bench::spec(R"({"params": {"verify": "all", "size": 7, "other": 1}})"));
+  ASSERT_TRUE(source.ok()) << source.error().describe();
+  const auto taken = bench.manager->snapshot({}, source->id, {});
+  ASSERT_TRUE(taken.ok()) << taken.error().describe();
+  const std::string from = R"("snapshot": ")" + taken->id.str() + R"(")";
+  const auto made = bench.manager->create({}, Bench::spec("{" + from + "}"));
+  ASSERT_TRUE(made.ok()) << made.error().describe();
+  EXPECT_EQ(made->spec.params, nlohmann::json::parse(R"({"size": 7, "other": 1})"));
+  const auto asked = bench.manager->create({}, Bench::spec("{" + from + R"(, "params": {"verify": "some"}})"));
+  ASSERT_TRUE(asked.ok()) << asked.error().describe();
+  EXPECT_EQ(asked->spec.params["verify"], "some");
+}
+
 TEST(Snapshots, AreUsedListedAndDeleted) {
   Bench bench;
   const auto source = source_of(bench);

@@ -41,7 +41,7 @@ constexpr const char* kSchema = R"({
                 "description": "only {\"mode\": \"none\"} (loopback) so far; everything else is refused"},
     "user": {"type": "string", "default": "", "description": "user of commands that name none; empty: the image's, else root"},
     "readonly_rootfs": {"type": "boolean", "default": false},
-    "verify": {"type": "string", "enum": ["changed", "all"], "default": "changed",
+    "verify": {"type": "string", "enum": ["changed", "all"], "default": "changed", "x-once": true,
                "description": "of a create with 'snapshot', whose files are compared with their digests: those that aren't the ones that were hashed, or all"},
     "template": {"type": "string", "enum": ["auto", "make", "none"], "default": "auto",
                  "description": "auto: starts from the memory of a machine like it that has booted before, if there is one; make: makes that first if need be; none: boots"},
