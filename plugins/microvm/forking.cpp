@@ -77,7 +77,7 @@ Status MicrovmBackend::verify_snapshot(const std::string& folder, bool all) {
     return of_this_host(std::move(well).error().during("checking the snapshot's files"));
   }
   // Its daemon was ended before it came to that.
-  if (::access((folder + "/" + kDigestsFile).c_str(), F_OK) != 0) sealer_.add(folder);
+  if (!is_sealed(folder)) sealer_.add(folder);
   return {};
 }
 

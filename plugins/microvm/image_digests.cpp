@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -105,10 +106,20 @@ std::string own_digest(json document) {
 Status write_digests(const std::string& folder, json document) {
   document["digest"] = own_digest(document);
   HARENA_TRY(UniqueFd at, open_directory(AT_FDCWD, folder));
-  const std::string fresh = std::string(kDigestsFile) + ".new";
-  HARENA_TRY_STATUS(create_file_at(at.get(), fresh, document.dump(), 0600));
-  if (::renameat(at.get(), fresh.c_str(), at.get(), kDigestsFile) != 0) return errno_error(errno, "renaming digests of a machine image");
-  return {};
+  // Others may write theirs at the same time: two creates from a copy both stamp it anew.
+  std::string fresh = folder + "/" + kDigestsFile + ".new.XXXXXX";
+  UniqueFd file(::mkostemp(fresh.data(), O_CLOEXEC));
+  if (!file) return errno_error(errno, "making digests of a machine image");
+  Status written = create_file_at(AT_FDCWD, fresh, document.dump(), 0600);
+  if (written.ok() && ::fsync(file.get()) != 0) written = errno_error(errno, "writing digests of a machine image to the disk");
+  if (written.ok() && ::renameat(AT_FDCWD, fresh.c_str(), at.get(), kDigestsFile) != 0) {
+    written = errno_error(errno, "renaming digests of a machine image");
+  }
+  if (!written.ok()) {
+    ::unlink(fresh.c_str());
+    return written;
+  }
+  return ::fsync(at.get()) == 0 ? Status() : Status(errno_error(errno, "writing the folder of a machine image to the disk"));
 }
 
 Error unreadable(const std::string& why) {
@@ -122,6 +133,7 @@ Error not_as_it_was(const std::string& name, const std::string& what) {
 
 Result<json> read_digests(const std::string& folder) {
   HARENA_TRY(const std::string text, read_file_at(AT_FDCWD, folder + "/" + kDigestsFile, kMostDigestBytes));
+  if (text.empty()) return make_error(ErrorCode::not_found, "the digests of a machine image are empty");
   const json document = json::parse(text, nullptr, false);
   if (!document.is_object() || !document.contains("harena_image_digests")) return unreadable("it is no such document");
   const json& version = document["harena_image_digests"];
@@ -158,6 +170,11 @@ Result<bool> verify_file(const std::string& folder, const std::string& name, jso
 }
 
 }  // namespace
+
+bool is_sealed(const std::string& folder) {
+  struct stat status{};
+  return ::stat((folder + "/" + kDigestsFile).c_str(), &status) == 0 && status.st_size > 0;
+}
 
 Status seal_image(const std::string& folder, const std::function<bool()>& go_on) {
   HARENA_TRY(const auto image, MachineImage::read(folder));

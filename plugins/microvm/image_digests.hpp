@@ -21,7 +21,10 @@ namespace harena::microvm {
 inline constexpr std::int64_t kDigestChunkBytes = 4 << 20;
 inline constexpr const char* kDigestsFile = "digests.json";
 
-/// Brings the image's files to the disk, hashes them and writes digests.json; atomic, idempotent. [blocking]
+/// Whether it has digests. An empty file, as a host leaves it that lost its power before they were on the disk, is none.
+bool is_sealed(const std::string& folder);
+
+/// Brings the image's files to the disk, hashes them and writes digests.json; atomic, on the disk when it returns, idempotent, by any number at once. [blocking]
 /// for as long as it takes to read them; `go_on` is asked for each chunk, cancelled when it says no.
 Status seal_image(const std::string& folder, const std::function<bool()>& go_on);
 

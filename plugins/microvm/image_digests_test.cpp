@@ -151,9 +151,35 @@ TEST_F(Digests, ManifestAndDigestsAreUnderTheDigestsToo) {
     const bool version = word.find("harena") != std::string::npos;
     EXPECT_EQ(found.error().code, version ? ErrorCode::failed_precondition : ErrorCode::data_loss) << found.error().message;
   }
-  for (const std::string broken : {"", "[]", "{", "{\"harena_image_digests\":1}"}) {
+  for (const std::string broken : {"[]", "{", "{\"harena_image_digests\":1}"}) {
     ASSERT_TRUE(create_file_at(AT_FDCWD, folder_ + "/" + kDigestsFile, broken, 0600).ok());
     expect_lost(Verify::changed, "the digests of a machine image can't be read");
+  }
+}
+
+TEST_F(Digests, AnEmptyFileIsNone) {
+  ASSERT_TRUE(seal_image(folder_, kGoOn).ok());
+  EXPECT_TRUE(is_sealed(folder_));
+  fs::resize_file(folder_ + "/" + kDigestsFile, 0);
+  EXPECT_FALSE(is_sealed(folder_));
+  EXPECT_TRUE(verify_image(folder_, Verify::changed).ok());
+  EXPECT_EQ(verify_image(folder_, Verify::all).error().code, ErrorCode::failed_precondition);
+  ASSERT_TRUE(seal_image(folder_, kGoOn).ok());
+  EXPECT_TRUE(verify_image(folder_, Verify::all).ok());
+}
+
+TEST_F(Digests, ManyMayStampACopyAtOnce) {
+  ASSERT_TRUE(seal_image(folder_, kGoOn).ok());
+  for (int round = 0; round < 20; ++round) {
+    copy_to("copy" + std::to_string(round));
+    std::vector<std::future<Status>> all;
+    for (int i = 0; i < 4; ++i) all.push_back(std::async(std::launch::async, [&] { return verify_image(folder_, Verify::changed); }));
+    for (auto& one : all) {
+      const Status found = one.get();
+      ASSERT_TRUE(found.ok()) << found.error().message;
+    }
+    ASSERT_TRUE(verify_image(folder_, Verify::all).ok());
+    for (const auto& entry : fs::directory_iterator(folder_)) EXPECT_EQ(entry.path().string().find(".new"), std::string::npos);
   }
 }
 
@@ -178,6 +204,23 @@ TEST_F(Digests, TheSealerTellsOfWhatIsBrokenAndNotOfWhatIsGone) {
   ASSERT_EQ(problem.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   EXPECT_NE(problem.get().find("disk.2"), std::string::npos);
   EXPECT_TRUE(verify_image(folder_, Verify::all).ok()) << "they come one after the other";
+}
+
+TEST_F(Digests, TheSealerDoesntSayAnewWhatAnImageIs) {
+  ASSERT_TRUE(seal_image(folder_, kGoOn).ok());
+  const std::string before = digests();
+  write_at("ram.1", 2 * kDigestChunkBytes + 7, "vords");
+  std::promise<std::string> told;
+  ImageSealer sealer([&](const std::string& problem) { told.set_value(problem); });
+  sealer.add(folder_);
+  const std::string broken = root_ + "/broken";
+  fs::copy(folder_, broken);
+  fs::resize_file(broken + "/disk.2", 0);
+  fs::remove(broken + "/" + kDigestsFile);
+  sealer.add(broken);  // after the first
+  ASSERT_EQ(told.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_EQ(digests(), before);
+  expect_lost(Verify::changed, "ram.1");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "plugins/microvm/image_digests.hpp"
 
 namespace harena::microvm {
@@ -24,6 +26,7 @@ ImageSealer::~ImageSealer() {
 
 void ImageSealer::add(std::string folder) {
   std::lock_guard lock(mutex_);
+  if (folder == under_way_ || std::find(waiting_.begin(), waiting_.end(), folder) != waiting_.end()) return;
   waiting_.push_back(std::move(folder));
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();
@@ -45,13 +48,16 @@ void ImageSealer::work() {
     }
     const std::string folder = std::move(waiting_.front());
     waiting_.pop_front();
+    under_way_ = folder;
     lock.unlock();
     seal(folder);
     lock.lock();
+    under_way_.clear();
   }
 }
 
 void ImageSealer::seal(const std::string& folder) {
+  if (is_sealed(folder)) return;
   const Status sealed = seal_image(folder, [this] { return going_on(); });
   if (sealed.ok() || sealed.error().code == ErrorCode::cancelled || ::access(folder.c_str(), F_OK) != 0) return;
   warn_("a snapshot has no digests: " + sealed.error().message);

@@ -22,7 +22,8 @@ class ImageSealer {
   ImageSealer(const ImageSealer&) = delete;
   ImageSealer& operator=(const ImageSealer&) = delete;
 
-  /// [any thread] A folder that is gone when its turn comes was a snapshot that was deleted.
+  /// [any thread] A folder that is gone when its turn comes was a snapshot that was deleted. One that waits, is under way or has its
+  /// digests isn't hashed again: they say what it was, not what it has become.
   void add(std::string folder);
 
  private:
@@ -34,6 +35,7 @@ class ImageSealer {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> waiting_;
+  std::string under_way_;
   bool ending_ = false;
   std::thread thread_;  // of the first add
 };
