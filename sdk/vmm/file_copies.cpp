@@ -45,6 +45,7 @@ Status copy_data(int source, int target) {
   std::vector<char> buffer(kBufferBytes);
   for (off_t at = 0; (at = ::lseek(source, at, SEEK_DATA)) >= 0;) {
     const off_t end = ::lseek(source, at, SEEK_HOLE);
+    if (end < 0) return errno_error(errno, "finding the end of its data");
     while (at < end) {
       const auto now = static_cast<std::size_t>(std::min<off_t>(kBufferBytes, end - at));
       HARENA_TRY(const off_t done, copy_piece(source, target, buffer.data(), now, at));
