@@ -24,6 +24,7 @@ Error no_such_process(pid_t pid) {
 
 Result<ProcessRef> process_ref(pid_t pid) {
   auto stat = read_file_at(AT_FDCWD, "/proc/" + std::to_string(pid) + "/stat");
+  if (!stat.ok() && stat.error().code == ErrorCode::resource_exhausted) return std::move(stat).error();
   if (!stat.ok()) return no_such_process(pid);
   // The name in parentheses may hold anything; what follows its last ')' begins with field 3.
   const std::size_t name_end = stat->rfind(')');
@@ -38,6 +39,8 @@ Result<ProcessRef> process_ref(pid_t pid) {
 Result<UniqueFd> open_process(const ProcessRef& process) {
   if (process.pid <= 0) return no_such_process(process.pid);
   UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  // Without a descriptor to spare nothing is known of it, least of all that it has ended.
+  if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) return errno_error(errno, "looking at a process");
   if (!fd) return no_such_process(process.pid);
   // Looked at after the descriptor is held: from here on the pid can't change hands unnoticed.
   HARENA_TRY(auto now, process_ref(process.pid));

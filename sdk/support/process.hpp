@@ -19,7 +19,8 @@ struct ProcessRef {
 
 /// not_found when there is no such process (a zombie still is one).
 Result<ProcessRef> process_ref(pid_t pid);
-/// A pidfd of exactly this process; not_found if it has ended or the pid is another's by now.
+/// A pidfd of exactly this process; not_found if it has ended or the pid is another's by now; resource_exhausted when that
+/// can't be told without a descriptor.
 Result<UniqueFd> open_process(const ProcessRef& process);
 
 /// Succeeds when the process has ended already.

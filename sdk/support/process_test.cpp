@@ -1,6 +1,7 @@
 #include "sdk/support/process.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,22 @@ TEST(Process, KnownByPidAndStartTime) {
   ::waitpid(pid, nullptr, 0);
   EXPECT_TRUE(signal_process(fd->get(), SIGKILL).ok());
   EXPECT_EQ(process_ref(pid).error().code, ErrorCode::not_found);
+}
+
+TEST(Process, WithoutADescriptorItHasntEnded) {
+  const auto self = process_ref(::getpid());
+  ASSERT_TRUE(self.ok());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto opened = open_process(*self);
+  const auto referred = process_ref(::getpid());
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, ErrorCode::resource_exhausted);
+  ASSERT_FALSE(referred.ok());
+  EXPECT_EQ(referred.error().code, ErrorCode::resource_exhausted);
 }
 
 TEST(Process, DeadlinesForPoll) {
