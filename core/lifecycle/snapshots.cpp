@@ -15,6 +15,17 @@ bool is_repeat(const Snapshot& earlier, const Sandbox& source, const SnapshotSpe
          earlier.state == SnapshotState::ready;
 }
 
+/// Again while its backend still writes in it (a digest of what it holds, behind the answer to its making).
+std::error_code remove_snapshot_folder(const std::filesystem::path& folder) {
+  constexpr int kMostTries = 20;
+  std::error_code problem;
+  for (int i = 0; i < kMostTries; ++i) {
+    std::filesystem::remove_all(folder, problem);
+    if (problem != std::errc::directory_not_empty) break;
+  }
+  return problem;
+}
+
 }  // namespace
 
 std::string SandboxManager::snapshot_folder(const SandboxId& id) const { return options_.state_dir + "/snapshots/" + id.str(); }
@@ -67,9 +78,9 @@ Result<Snapshot> SandboxManager::take_snapshot(const CallContext& call, const Sa
 Status SandboxManager::drop_snapshot(Snapshot snapshot) {
   snapshot.state = SnapshotState::deleting;
   HARENA_TRY_STATUS(parts_.snapshots.save({}, snapshot));
-  std::error_code problem;
-  std::filesystem::remove_all(snapshot_folder(snapshot.id), problem);
-  if (problem) return make_error(ErrorCode::unavailable, "removing the folder of snapshot " + snapshot.id.str() + ": " + problem.message());
+  if (const auto problem = remove_snapshot_folder(snapshot_folder(snapshot.id))) {
+    return make_error(ErrorCode::unavailable, "removing the folder of snapshot " + snapshot.id.str() + ": " + problem.message());
+  }
   if (const auto entry = parts_.backends.find(snapshot.spec.backend); entry.ok()) {
     HARENA_TRY_STATUS(entry->backend->stop({}, snapshot.id, 0));
   }

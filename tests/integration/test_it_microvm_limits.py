@@ -135,7 +135,7 @@ def fill(memory_dir):
     """All that is left, to the last block."""
     filler = memory_dir / "filler"
     with open(filler, "wb", buffering=0) as file:
-        for size in (1 << 20, 4096):
+        for size in (1 << 20, 4096, 1024, 1):
             try:
                 while True:
                     file.write(b"x" * size)
