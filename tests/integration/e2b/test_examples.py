@@ -1,13 +1,12 @@
 """examples/e2b: an agent's loop in both languages, as a user runs it."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 
-from e2b_paths import NODE_MODULES, PYTHON
+from e2b_paths import NODE_MODULES, PYTHON, why_no_js
 from python_image import SOURCE
 
 EXPECTED = ("round 1: AssertionError: add(2, 3) is -1, not 5", "round 2: all tests pass", "+    return a + b")
@@ -25,6 +24,6 @@ def test_python(e2b_env):
     run([sys.executable, str(SOURCE / "examples/e2b/agent_loop.py")], {**e2b_env, "PYTHONPATH": str(PYTHON)})
 
 
-@pytest.mark.skipif(not (NODE_MODULES / "e2b").exists() or shutil.which("node") is None, reason="E2B's JavaScript SDK isn't installed")
+@pytest.mark.skipif(why_no_js("e2b") != "", reason=why_no_js("e2b"))
 def test_javascript(e2b_env):
     run(["node", str(SOURCE / "examples/e2b/agent_loop.mjs")], {**e2b_env, "NODE_PATH": str(NODE_MODULES)})

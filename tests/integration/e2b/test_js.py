@@ -3,13 +3,12 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from e2b_paths import NODE_MODULES
+from e2b_paths import NODE_MODULES, why_no_js
 
 HERE = Path(__file__).parent / "js"
 CASE = re.compile(r"^test\('((?:[^'\\]|\\.)*)'", re.MULTILINE)
@@ -36,8 +35,6 @@ def collected():
 
 @pytest.fixture(scope="session")
 def js_results(e2b_env):
-    if shutil.which("node") is None:
-        pytest.skip("node isn't installed (apt-get install nodejs npm)")
     ran = {}
 
     def results(version, file):
@@ -49,8 +46,8 @@ def js_results(e2b_env):
 
 
 def run(version, file, env):
-    if not (NODE_MODULES / version).exists():
-        pytest.skip(f"E2B's JavaScript SDK ({version}) isn't installed: tests/integration/e2b/setup.sh installs it")
+    if why_no_js(version):
+        pytest.skip(why_no_js(version))
     done = subprocess.run(["node", str(HERE / "run.cjs"), str(HERE / file)], capture_output=True, text=True, timeout=1500,
                           env=dict(os.environ, NODE_PATH=str(NODE_MODULES), E2B_JS=version, **env))
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

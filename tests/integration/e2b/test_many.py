@@ -2,13 +2,12 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 
-from e2b_paths import BUILD, NODE_MODULES, PYTHON
+from e2b_paths import BUILD, NODE_MODULES, PYTHON, why_no_js
 from own_daemon import MANY, end_daemon, make_daemon, variables
 from tiny_image import make_tiny_image
 
@@ -78,6 +77,6 @@ def test_python(daemon):
     make_and_kill(daemon, [sys.executable, "-c", PYTHON_PROGRAM], PYTHONPATH=str(PYTHON))
 
 
-@pytest.mark.skipif(not (NODE_MODULES / "e2b").exists() or shutil.which("node") is None, reason="E2B's JavaScript SDK isn't installed")
+@pytest.mark.skipif(why_no_js("e2b") != "", reason=why_no_js("e2b"))
 def test_javascript(daemon):
     make_and_kill(daemon, ["node", "-e", JAVASCRIPT_PROGRAM], NODE_PATH=str(NODE_MODULES))

@@ -6,11 +6,10 @@ The image is small (Python and Bash); the long form has all languages and data p
 import base64
 import inspect
 import os
-import shutil
 
 import pytest
 
-from e2b_paths import BUILD, NODE_MODULES, PYTHON
+from e2b_paths import BUILD, PYTHON
 from e2b_raw import kill_all
 from interpreter_image import LONG, SMALL, build_interpreter_image
 from own_daemon import end_daemon, make_daemon, ready_members, until, variables
@@ -214,10 +213,6 @@ def test_figures_and_tables(make):
 
 @pytest.fixture(scope="module")
 def js_cases(code_env):
-    if shutil.which("node") is None:
-        pytest.skip("node isn't installed (apt-get install nodejs npm)")
-    if not (NODE_MODULES / JS_SDK).exists():
-        pytest.skip("E2B's JavaScript code-interpreter SDK isn't installed: tests/integration/e2b/setup.sh installs it")
     return run(JS_SDK, JS_FILE, code_env)
 
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from e2b_paths import BUILD, NODE_MODULES, SPRING
+from e2b_paths import BUILD, NODE_MODULES, SPRING, why_no_js
 from interpreter_image import LONG, SMALL, build_interpreter_image
 from own_daemon import end_daemon, make_daemon
 from test_js import HERE
@@ -82,7 +82,6 @@ def test_python(spring_env):
     run([sys.executable, "-c", PYTHON_PROGRAM], {**spring_env, "PYTHONPATH": str(SPRING)})
 
 
-@pytest.mark.skipif(not (NODE_MODULES / "code-interpreter-spring").exists() or shutil.which("node") is None,
-                    reason="E2B's JavaScript SDK of last spring isn't installed: setup.sh installs it")
+@pytest.mark.skipif(why_no_js("code-interpreter-spring") != "", reason=why_no_js("code-interpreter-spring"))
 def test_javascript(spring_env):
     run(["node", "--require", str(HERE / "resolve.cjs"), "-e", JS_PROGRAM], {**spring_env, "NODE_PATH": str(NODE_MODULES)})
