@@ -197,11 +197,11 @@ def test_never_a_fifo_socket_or_device(files, path):
 
 
 def test_owners_that_the_sandbox_has_not(files):
-    files.ok("/work/owned", b"x")
+    files.ok("/tmp/owned", b"x")
     for uid, gid in ((99_999, 0), (0, 99_999)):
-        answer = files.call("chown", path="/work/owned", uid=uid, gid=gid)
+        answer = files.call("chown", path="/tmp/owned", uid=uid, gid=gid)
         assert error_of(answer)["code"] == "invalid_argument" and f"user {uid} or group {gid}" in error_of(answer)["message"], answer.text
-    answer = files.put("/work/owned", b"y", user="99999")
+    answer = files.put("/tmp/owned", b"y", user="99999")
     assert error_of(answer)["code"] == "invalid_argument" and "user 99999" in error_of(answer)["message"], answer.text
 
 
